@@ -1,0 +1,50 @@
+# Every target makes .venv first if it is not there, or is older than pyproject.toml.
+PYTHON ?= python3
+BIN := .venv/bin
+RULES := tests/test_coords.py tests/test_symmetry.py tests/test_board.py tests/test_board_kernels.py tests/test_rollouts.py \
+	tests/test_planes.py
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all nojit bounds lint format speed golden clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 18
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: .venv/installed  ## the main job on the games that ship with the project, in a few minutes
+	$(BIN)/python pipelines/run_demo.py
+
+test: .venv/installed  ## fast tests, 5 minutes at most
+	$(BIN)/python -m pytest -m "not slow and not gpu"
+
+test-all: .venv/installed  ## all tests
+	$(BIN)/python -m pytest
+
+nojit: .venv/installed  ## rules and planes with the kernels interpreted
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow and not gpu" $(RULES)
+
+bounds: .venv/installed  ## rules and planes with index checks in the kernels
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -m "not slow and not gpu" $(RULES)
+
+lint: .venv/installed  ## style, types and import directions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/installed  ## let ruff format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+speed: .venv/installed  ## table of throughputs on this machine
+	$(BIN)/python pipelines/measure_speed.py
+
+golden: .venv/installed  ## rewrite golden files; look at the diff before committing
+	LAMBDAGO_GOLDEN=rewrite $(BIN)/python -m pytest -m "not slow and not gpu" -k golden
+
+clean:  ## remove what was made here, but for datasets and outputs
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

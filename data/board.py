@@ -1,0 +1,260 @@
+"""`Board`: the game with its rules checked, for whoever is not a compiled loop.
+
+A `Board` owns one record (see `board_kernels.py`, where the rules are written) and the history that superko asks. Points are
+integers from the top left and `PASS` (see `coords.py`); colours are `BLACK` +1 and `WHITE` -1. Whatever is not
+allowed raises `IllegalMove` or another ValueError with one clear sentence, and leaves the board as it was.
+
+Rules: suicide is forbidden unless `suicide=True` (then of two stones or more, as Tromp-Taylor has it); `ko` is one of `KO_RULES`;
+two passes end the game; `score` counts area, which Tromp-Taylor and Chinese rules share.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from data import board_kernels as kernels
+from data.coords import BLACK, COLOUR_NAMES, EMPTY, MAX_SIZE, MIN_SIZE, PASS, WHITE, check_point, to_gtp
+
+KO_RULES = {
+    "positional": "no whole-board position may come back",
+    "situational": "no whole-board position may come back with the same player to move",
+    "simple": "only the immediate recapture of a single stone is forbidden",
+}
+
+
+class IllegalMove(ValueError):
+    """The rules forbid the move; the board is unchanged. `reason` is one of a few words, for counting."""
+
+    def __init__(self, reason: str, message: str):
+        super().__init__(message)
+        self.reason = reason
+
+
+class Board:
+    def __init__(self, size: int = MAX_SIZE, *, komi: float = 7.5, ko: str = "positional", suicide: bool = False):
+        if not isinstance(size, (int, np.integer)) or not MIN_SIZE <= size <= MAX_SIZE:
+            raise ValueError(f"board size {size!r}: whole numbers from {MIN_SIZE} to {MAX_SIZE} are possible")
+        if ko not in KO_RULES:
+            raise ValueError(f"ko rule {ko!r}: one of {', '.join(KO_RULES)} is possible")
+        self.komi = float(komi)
+        self.ko_rule = ko
+        self.suicide = suicide
+        self.record = kernels.new_boards(1, int(size))
+        self._past: list[np.ndarray] = []  # the record before each turn
+        self._seen: list[int] = []  # the same positions as superko sees them
+
+    @property
+    def size(self) -> int:
+        return int(self.record["side"][0])
+
+    @property
+    def to_play(self) -> int:
+        return int(self.record["to_play"][0])
+
+    @to_play.setter
+    def to_play(self, colour: int) -> None:
+        check_colour(colour)
+        self.record["to_play"] = colour
+
+    @property
+    def ply(self) -> int:
+        """Turns taken since the beginning: moves and passes."""
+        return int(self.record["ply"][0])
+
+    @property
+    def hash(self) -> int:
+        """Zobrist hash of the stones alone."""
+        return int(self.record["hash"][0])
+
+    @property
+    def ko(self) -> int | None:
+        """The point that simple ko forbids to the player to move, if there is one."""
+        vertex = int(self.record["ko"][0])
+        return None if vertex == kernels.NO_VERTEX else self._point(vertex)
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.record["passes"][0] >= 2)
+
+    def colour_at(self, point: int) -> int:
+        return int(self.record["color"][0, self._vertex(point)])
+
+    def stones(self, colour: int) -> list[int]:
+        return [point for point, at in enumerate(self.colours().flat) if at == colour]
+
+    def colours(self) -> np.ndarray:
+        """The board as int8 [size, size]: +1, -1 and 0, a copy."""
+        return np.array(self._inner(self.record["color"][0]))
+
+    def string(self, point: int) -> list[int]:
+        """Points of the string that has a stone on `point`, in order."""
+        return sorted(self._circle(self._head(point)))
+
+    def liberties(self, point: int) -> list[int]:
+        """Liberties of the string on `point`, in order."""
+        head = self._head(point)
+        words = self.record["bits"][0, head]
+        vertices = (v for v in range(kernels.VERTICES) if int(words[v >> 6]) >> (v & 63) & 1)
+        return [self._point(v) for v in vertices]
+
+    def play(self, move: int, colour: int | None = None) -> None:
+        """One turn: a stone or `PASS`, by the player to move unless `colour` says otherwise."""
+        colour = self.to_play if colour is None else colour
+        check_colour(colour)
+        problem = self._problem(move, colour)
+        if problem:
+            raise problem
+        self._past.append(self.record.copy())
+        self._seen.append(self._key(self.hash, colour))
+        if move == PASS:
+            kernels.play_pass(self.record[0], colour)
+        else:
+            kernels.play(self.record[0], np.uint16(self._vertex(move)), colour)
+
+    def is_legal(self, move: int, colour: int | None = None) -> bool:
+        colour = self.to_play if colour is None else colour
+        check_colour(colour)
+        return self._problem(move, colour) is None
+
+    def legal_points(self, colour: int | None = None) -> list[int]:
+        """Where a stone may be put; a pass is always possible besides."""
+        return [point for point in range(self.size**2) if self.is_legal(point, colour)]
+
+    def undo(self) -> None:
+        """Take back the last turn."""
+        if not self._past:
+            raise ValueError("there is no turn to take back")
+        self.record = self._past.pop()
+        self._seen.pop()
+
+    def setup(self, *, black: Any = (), white: Any = (), empty: Any = ()) -> None:
+        """Put stones on the board or take them off, outside the game: no turn, no capture, and no way back with `undo`."""
+        changed = self.record.copy()
+        for points, colour in ((black, BLACK), (white, WHITE), (empty, EMPTY)):
+            for point in points:
+                vertex = self._vertex(point)
+                changed["color"][0, vertex] = colour
+                changed["placed"][0, vertex] = kernels.LONG_AGO
+        if not kernels.rebuild(changed[0]):
+            raise ValueError("set-up leaves a string without a liberty")
+        changed["passes"] = 0
+        self.record = changed
+        self._past.clear()
+        self._seen.clear()
+
+    def copy(self) -> "Board":
+        twin = Board.__new__(Board)
+        twin.komi, twin.ko_rule, twin.suicide = self.komi, self.ko_rule, self.suicide
+        twin.record = self.record.copy()
+        twin._seen = self._seen.copy()
+        twin._past = self._past.copy()  # past records are never written to
+        return twin
+
+    def owners(self) -> np.ndarray:
+        """Who owns each point by area, int8 [size, size]; all stones count as alive."""
+        owner = np.zeros(kernels.VERTICES, np.int8)
+        kernels.area(self.record[0], owner)
+        return np.array(self._inner(owner))
+
+    def score(self) -> float:
+        """Black's area less White's and komi: positive if Black wins. All stones count as alive."""
+        return float(kernels.area(self.record[0], np.zeros(kernels.VERTICES, np.int8))) - self.komi
+
+    def check(self) -> None:
+        """Recompute everything from the stones alone, and raise AssertionError where the record says otherwise."""
+        fresh = self.record.copy()
+        sound = kernels.rebuild(fresh[0])
+        assert sound, "a string without a liberty is on the board"
+        b, a = self.record[0], fresh[0]
+        assert b["hash"] == a["hash"], "the incremental hash is wrong"
+        n = int(b["n_empty"])
+        listed = b["empty"][:n]
+        assert sorted(listed) == sorted(a["empty"][: int(a["n_empty"])]), "the list of empty points is wrong"
+        assert (b["where"][listed] == np.arange(n)).all(), "the index of the list of empty points is wrong"
+        for true_head in {int(a["head"][self._vertex(point)]) for point in self.stones(BLACK) + self.stones(WHITE)}:
+            vertices = circle(a, true_head)
+            head = int(b["head"][true_head])
+            name = self._name(self._point(true_head))
+            assert (b["head"][vertices] == head).all(), f"stones of the string on {name} do not agree on its head"
+            assert sorted(circle(b, head)) == sorted(vertices), f"the string on {name} is wrong"
+            for field in ("libs", "stones", "bits"):
+                assert (b[field][head] == a[field][true_head]).all(), f"{field} of the string on {name} is wrong"
+
+    def __str__(self) -> str:
+        return draw(self.colours(), last=None)
+
+    def __repr__(self) -> str:
+        return f"Board(size={self.size}, ply={self.ply}, to_play={COLOUR_NAMES[self.to_play]})\n{self}"
+
+    def _problem(self, move: int, colour: int) -> IllegalMove | None:
+        if move == PASS:
+            return None
+        vertex = np.uint16(self._vertex(move))
+        board = self.record[0]
+        player = COLOUR_NAMES[colour]
+        if board["color"][vertex] != EMPTY:
+            return IllegalMove("occupied", f"{player} can't play {self._name(move)}: there is a stone already")
+        if kernels.is_suicide(board, vertex, colour) and (not self.suicide or kernels.is_lone(board, vertex, colour)):
+            return IllegalMove("suicide", f"{player} can't play {self._name(move)}: suicide")
+        if self.ko_rule == "simple":
+            if vertex == board["ko"] and colour == self.to_play:
+                return IllegalMove("ko", f"{player} can't play {self._name(move)}: ko")
+        elif self._key(int(kernels.hash_after(board, vertex, colour)), -colour) in self._seen:
+            return IllegalMove("superko", f"{player} can't play {self._name(move)}: the position was there before")
+        return None
+
+    def _key(self, hashed: int, to_play: int) -> int:
+        """What superko compares: the stones, and under the situational rule whose turn it is."""
+        return hashed ^ int(kernels.WHITE_TO_PLAY) if self.ko_rule == "situational" and to_play == WHITE else hashed
+
+    def _head(self, point: int) -> int:
+        vertex = self._vertex(point)
+        if self.record["color"][0, vertex] == EMPTY:
+            raise ValueError(f"there is no stone on {self._name(point)}")
+        return int(self.record["head"][0, vertex])
+
+    def _circle(self, head: int) -> Iterator[int]:
+        return (self._point(v) for v in circle(self.record[0], head))
+
+    def _inner(self, field: np.ndarray) -> np.ndarray:
+        rows = field[: kernels.STRIDE * (MAX_SIZE + 2)].reshape(MAX_SIZE + 2, kernels.STRIDE)
+        return rows[1 : self.size + 1, 1 : self.size + 1]
+
+    def _vertex(self, point: int) -> int:
+        check_point(point, self.size)
+        return int(kernels.to_vertex(int(point), self.size))
+
+    def _point(self, vertex: int) -> int:
+        return int(kernels.from_vertex(vertex, self.size))
+
+    def _name(self, point: int) -> str:
+        return to_gtp(point, self.size)
+
+
+def circle(record: Any, head: int) -> list[int]:
+    """Vertices of a string; a broken circle ends in an AssertionError, not in an endless loop."""
+    vertices = [head]
+    while (v := int(record["next"][vertices[-1]])) != head:
+        vertices.append(v)
+        assert len(vertices) <= kernels.VERTICES, "a string's circle does not close"
+    return vertices
+
+
+def check_colour(colour: int) -> None:
+    if not isinstance(colour, (int, np.integer)) or isinstance(colour, bool) or colour not in (BLACK, WHITE):
+        raise ValueError(f"colour {colour!r}: {BLACK} is Black and {WHITE} is White")
+
+
+def draw(colours: np.ndarray, *, last: int | None = None) -> str:
+    """A board as text, X Black and O White, with GTP's letters and numbers; the last move stands in brackets."""
+    size = len(colours)
+    letters = "   " + " ".join(to_gtp(column, size)[0] for column in range(size))
+    lines = [letters]
+    for row in range(size):
+        cells = "".join(f" {'.XO'[int(colour)]}" for colour in colours[row]) + " "
+        if last is not None and last // size == row:
+            at = 2 * (last % size)
+            cells = cells[:at] + "(" + cells[at + 1] + ")" + cells[at + 3 :]
+        lines.append(f"{size - row:2d}{cells}{size - row}")
+    return "\n".join([*lines, letters])

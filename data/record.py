@@ -1,0 +1,41 @@
+"""One game as it was recorded: moves, set-up, and what is known about it. Legality is not checked here but in `replay.py`.
+
+Points are integers from the top left (see `coords.py`), colours +1 and -1. Two moves in a row by one colour are
+allowed, so every move carries its colour. Set-up happens before the move whose index is its ply; ply 0 is
+the root. All strings are text already; what they were in the file's bytes is forgotten.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    size: int
+    moves: np.ndarray  # int16 [moves], points or PASS
+    colours: np.ndarray  # int8 [moves], +1 Black, -1 White
+    setup_ply: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int16))  # [changes], not decreasing
+    setup_point: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int16))  # [changes]
+    setup_colour: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int8))  # [changes], 0 empties the point
+    komi: float = float("nan")  # White's points, NaN if unknown
+    rules: str = ""
+    result: str = "?"  # normalised: B+3.5, W+R, B+T, W+F, B+, Draw, Void, ?
+    winner: int = 0  # +1, -1, or 0: drawn, void or unknown
+    handicap: int = 0  # stones that Black had on the board before the first move, 0 or 2 and more
+    implicit_handicap: bool = False  # the stones were announced by HA but not recorded, and put back by sgf.py
+    black_name: str = ""
+    white_name: str = ""
+    black_rank: int = 0  # see metadata.py: kyu -30..-1, dan 1..9, professional 11..19, unknown 0
+    white_rank: int = 0
+    date: str = ""  # YYYY-MM-DD, YYYY-MM, YYYY or ''
+    event: str = ""
+    source: str = ""  # archive and member
+    cut: str = ""  # why the main line ends before the record does ('' if it does not), e.g. 'unreadable move'
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    reason: str  # one of a fixed, countable set: a key of sgf.REASONS or builder's filters
+    detail: str = ""  # what exactly, for the examples in the report
+    source: str = ""

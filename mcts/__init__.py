@@ -1,0 +1,1 @@
+"""Tree search: tree, rollouts, player, GTP. Knows the game, not torch."""

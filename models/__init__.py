@@ -1,0 +1,1 @@
+"""Networks: what they are, how they learn, how they answer."""

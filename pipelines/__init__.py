@@ -1,0 +1,1 @@
+"""Scripts that join the packages; the only users of Hydra."""
