@@ -37,16 +37,16 @@ class Board:
             raise ValueError(f"board size {size!r}: whole numbers from {MIN_SIZE} to {MAX_SIZE} are possible")
         if ko not in KO_RULES:
             raise ValueError(f"ko rule {ko!r}: one of {', '.join(KO_RULES)} is possible")
-        self.komi = float(komi)
+        try:
+            self.komi = float(komi)
+        except (TypeError, ValueError):
+            raise ValueError(f"komi {komi!r}: a number is expected") from None
         self.ko_rule = ko
         self.suicide = suicide
-        self.record = kernels.new_boards(1, int(size))
+        self.size = int(size)
+        self.record = kernels.new_boards(1, self.size)
         self._past: list[np.ndarray] = []  # the record before each turn
         self._seen: list[int] = []  # the same positions as superko sees them
-
-    @property
-    def size(self) -> int:
-        return int(self.record["side"][0])
 
     @property
     def to_play(self) -> int:
@@ -81,7 +81,7 @@ class Board:
         return int(self.record["color"][0, self._vertex(point)])
 
     def stones(self, colour: int) -> list[int]:
-        return [point for point, at in enumerate(self.colours().flat) if at == colour]
+        return [int(point) for point in np.flatnonzero(self.colours() == colour)]
 
     def colours(self) -> np.ndarray:
         """The board as int8 [size, size]: +1, -1 and 0, a copy."""
@@ -100,8 +100,7 @@ class Board:
 
     def play(self, move: int, colour: int | None = None) -> None:
         """One turn: a stone or `PASS`, by the player to move unless `colour` says otherwise."""
-        colour = self.to_play if colour is None else colour
-        check_colour(colour)
+        colour = self._player(colour)
         problem = self._problem(move, colour)
         if problem:
             raise problem
@@ -113,9 +112,7 @@ class Board:
             kernels.play(self.record[0], np.uint16(self._vertex(move)), colour)
 
     def is_legal(self, move: int, colour: int | None = None) -> bool:
-        colour = self.to_play if colour is None else colour
-        check_colour(colour)
-        return self._problem(move, colour) is None
+        return self._problem(move, self._player(colour)) is None
 
     def legal_points(self, colour: int | None = None) -> list[int]:
         """Where a stone may be put; a pass is always possible besides."""
@@ -145,7 +142,7 @@ class Board:
 
     def copy(self) -> "Board":
         twin = Board.__new__(Board)
-        twin.komi, twin.ko_rule, twin.suicide = self.komi, self.ko_rule, self.suicide
+        twin.size, twin.komi, twin.ko_rule, twin.suicide = self.size, self.komi, self.ko_rule, self.suicide
         twin.record = self.record.copy()
         twin._seen = self._seen.copy()
         twin._past = self._past.copy()  # past records are never written to
@@ -166,26 +163,33 @@ class Board:
         fresh = self.record.copy()
         sound = kernels.rebuild(fresh[0])
         assert sound, "a string without a liberty is on the board"
-        b, a = self.record[0], fresh[0]
-        assert b["hash"] == a["hash"], "the incremental hash is wrong"
-        n = int(b["n_empty"])
-        listed = b["empty"][:n]
-        assert sorted(listed) == sorted(a["empty"][: int(a["n_empty"])]), "the list of empty points is wrong"
-        assert (b["where"][listed] == np.arange(n)).all(), "the index of the list of empty points is wrong"
-        for true_head in {int(a["head"][self._vertex(point)]) for point in self.stones(BLACK) + self.stones(WHITE)}:
-            vertices = circle(a, true_head)
-            head = int(b["head"][true_head])
-            name = self._name(self._point(true_head))
-            assert (b["head"][vertices] == head).all(), f"stones of the string on {name} do not agree on its head"
-            assert sorted(circle(b, head)) == sorted(vertices), f"the string on {name} is wrong"
+        ours, true = ({name: record[name][0] for name in record.dtype.names or ()} for record in (self.record, fresh))
+        assert ours["hash"] == true["hash"], "the incremental hash is wrong"
+        assert ours["n_empty"] == true["n_empty"], "the number of empty points is wrong"
+        n = int(true["n_empty"])
+        listed = ours["empty"][:n]
+        assert sorted(listed) == sorted(true["empty"][:n]), "the list of empty points is wrong"
+        assert (ours["where"][listed] == np.arange(n)).all(), "the index of the list of empty points is wrong"
+        for first in np.flatnonzero(true["stones"]):
+            string = circle(true, int(first))
+            head = int(ours["head"][first])
+            at = self._name(self._point(int(first)))
+            assert (ours["head"][string] == head).all(), f"stones of the string on {at} do not agree on its head"
+            assert sorted(circle(ours, head)) == sorted(string), f"the string on {at} is wrong"
             for field in ("libs", "stones", "bits"):
-                assert (b[field][head] == a[field][true_head]).all(), f"{field} of the string on {name} is wrong"
+                assert (ours[field][head] == true[field][first]).all(), f"{field} of the string on {at} is wrong"
 
     def __str__(self) -> str:
         return draw(self.colours(), last=None)
 
     def __repr__(self) -> str:
         return f"Board(size={self.size}, ply={self.ply}, to_play={COLOUR_NAMES[self.to_play]})\n{self}"
+
+    def _player(self, colour: int | None) -> int:
+        if colour is None:
+            return self.to_play
+        check_colour(colour)
+        return int(colour)
 
     def _problem(self, move: int, colour: int) -> IllegalMove | None:
         if move == PASS:

@@ -20,7 +20,9 @@ FEATURES = (
     Feature("opponent", 1, "stones of the opponent"),
     Feature("empty", 1, "empty points"),
     Feature("ones", 1, "1 everywhere: where the board is, for a net that pads with zeros"),
-    Feature("turns_since", 8, "stones: turns since the stone was placed, 1 for the last move; set-up stones are in the last plane"),
+    Feature(
+        "turns_since", 8, "stones: turns since the stone was placed, 1 for the last move; set-up stones are in the last plane"
+    ),
     Feature("liberties", 8, "stones: liberties of the string"),
     Feature("capture_size", 8, "legal moves: opponent's stones that the move captures, from 0"),
     Feature("self_atari_size", 8, "legal moves that leave the played string one liberty: its number of stones"),

@@ -53,4 +53,6 @@ def compose() -> np.ndarray:
 @cache
 def inverse() -> np.ndarray:
     """int8 [8]: the symmetry that takes each one back."""
-    return np.argmin(compose(), axis=1).astype(np.int8)
+    table = np.argmin(compose(), axis=1).astype(np.int8)
+    table.setflags(write=False)
+    return table

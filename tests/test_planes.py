@@ -51,7 +51,7 @@ def random_game(size, plies, rng):
     colour, last = 1, None
     for _ in range(plies):
         yield board, reference, colour
-        legal = [p for p in board.legal_points(colour)]
+        legal = board.legal_points(colour)
         near = [p for p in legal if last is not None and abs(p // size - last // size) + abs(p % size - last % size) <= 2]
         choice = near if near and rng.random() < 0.6 else legal
         move = PASS if not choice or rng.random() < 0.01 else int(rng.choice(choice))

@@ -1,0 +1,160 @@
+"""What a build left out and why, and what it kept: the tables at its end and `<output>.report.json`."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from data import filters, replay, sgf
+from data.identity import OPENING, SPLITS
+from data.metadata import from_rank
+
+EXAMPLES = 5  # of each reason
+LENGTHS = 50  # moves in a bin of the histogram
+
+OWN_REASONS = {
+    "unreadable file": "the file could not be read from its archive",
+    "duplicate": "the same moves as a game before, as they are or in a mirror",
+}
+REASONS = {**sgf.REASONS, **replay.REASONS, **filters.REASONS, **OWN_REASONS}
+UNWANTED = {*filters.REASONS, "duplicate", "other size", "not go"}  # nothing wrong with these games
+
+
+class BadInput(ValueError):
+    """More games were rejected than the user allows."""
+
+
+class Rejects:
+    """Counts by reason, with examples, filled part by part."""
+
+    def __init__(self) -> None:
+        self.files = 0
+        self.admitted = 0  # read, legal and wanted; before duplicates
+        self.kept = 0
+        self.near_duplicates = 0
+        self.reasons: Counter[str] = Counter()
+        self.examples: dict[str, list[str]] = {}
+        self.cuts: Counter[str] = Counter()
+        self.cut_examples: dict[str, list[str]] = {}
+
+    @property
+    def seen(self) -> int:
+        dropped_later = self.reasons["duplicate"] + self.reasons["enough of this source"]
+        return self.admitted + sum(self.reasons.values()) - dropped_later
+
+    def add_part(self, part: h5py.File) -> None:
+        self.files += int(part.attrs["files"])
+        self.admitted += len(part["games"]["split"])
+        for reason, detail, source in json.loads(part["rejects"][:].tobytes()):
+            self.add(reason, f"{source}: {detail}" if detail else source)
+        cuts = part["games"]["cut"].asstr()[:]
+        for row in np.flatnonzero(cuts != ""):
+            kind = cuts[row].split(":")[0]
+            self.cuts[kind] += 1
+            examples = self.cut_examples.setdefault(kind, [])
+            if len(examples) < EXAMPLES:
+                examples.append(f"{part['games']['source'].asstr()[row]}: {cuts[row]}")
+
+    def add(self, reason: str, example: str) -> None:
+        self.reasons[reason] += 1
+        examples = self.examples.setdefault(reason, [])
+        if len(examples) < EXAMPLES:
+            examples.append(example)
+
+    def add_duplicates(self, parts: list[Path], part: np.ndarray, row: np.ndarray, kept: np.ndarray, first: np.ndarray) -> None:
+        """`first` holds for every game the first one with its moves."""
+        dropped = np.flatnonzero(~kept)
+        for game in dropped[:EXAMPLES]:
+            sources = [source_of(parts[part[k]], int(row[k])) for k in (game, first[game])]
+            self.add("duplicate", f"{sources[0]}: the same as {sources[1]}")
+        self.reasons["duplicate"] += max(0, len(dropped) - EXAMPLES)
+
+    def limit_sources(self, parts: list[Path], part: np.ndarray, kept: np.ndarray, most: int) -> None:
+        """Drop what comes after the first `most` games of each source; clears entries of `kept` in place."""
+        labels = [source_label(path) for path in parts]
+        taken: Counter[str] = Counter()
+        for game in np.flatnonzero(kept):
+            label = labels[part[game]]
+            taken[label] += 1
+            if taken[label] > most:
+                kept[game] = False
+                self.add("enough of this source", label)
+
+    def check_rate(self, most: float) -> None:
+        bad = sum(count for reason, count in self.reasons.items() if reason not in UNWANTED)
+        if self.seen and bad / self.seen > most:
+            raise BadInput(
+                f"{bad:,} of {self.seen:,} games were rejected, {bad / self.seen:.1%}, more than max_reject_rate={most:g}: "
+                f"{self.summary()}"
+            )
+
+    def summary(self) -> str:
+        return ", ".join(f"{reason} {count:,}" for reason, count in self.reasons.most_common() if count) or "no game was found"
+
+
+def source_of(part: Path, row: int) -> str:
+    with h5py.File(part, "r", locking=False) as file:
+        return str(file["games"]["source"].asstr()[row])
+
+
+def source_label(part: Path) -> str:
+    with h5py.File(part, "r", locking=False) as file:
+        return str(file.attrs["label"])
+
+
+def make_report(path: Path, rejects: Rejects, seconds: float, resumed: bool) -> dict[str, Any]:
+    """Everything as plain values, ready for JSON; `path` is the finished dataset."""
+    with h5py.File(path, "r", locking=False) as file:
+        games = file["games"]
+        rows = {name: stop - first for name, (first, stop) in json.loads(file.attrs["split_rows"]).items()}
+        positions = sum(rows.values())
+        size = path.stat().st_size
+        ranks = np.concatenate([games["black_rank"][:], games["white_rank"][:]])
+        komi = [f"{value:g}" if value == value else "unknown" for value in games["komi"][:]]
+        return {
+            "files": rejects.files,
+            "games_seen": rejects.seen,
+            "games_kept": rejects.kept,
+            "games_by_split": {name: stop - first for name, (first, stop) in json.loads(file.attrs["split_games"]).items()},
+            "games_for_value": int(np.count_nonzero(games["value"][:])),
+            "dropped": table(rejects.reasons, rejects.examples, REASONS),
+            "cut_short": table(rejects.cuts, rejects.cut_examples, REASONS),
+            "share_their_opening": {"games": rejects.near_duplicates, "moves": OPENING},
+            "positions": positions,
+            "positions_by_split": {name: rows[name] for name in SPLITS},
+            "komi": histogram(komi),
+            "results": histogram([filters.result_kind(result) for result in games["result"].asstr()[:]]),
+            "winner": histogram([{1: "Black", -1: "White", 0: "nobody or unknown"}[int(w)] for w in games["winner"][:]]),
+            "handicap": histogram([str(stones) for stones in games["handicap"][:]]),
+            "handicap_put_back": int(np.count_nonzero(games["implicit_handicap"][:])),
+            "lengths": lengths(np.diff(games["offset"][:])),
+            "ranks": {
+                from_rank(rank) or "unknown": int(count)
+                for rank, count in zip(*np.unique(ranks, return_counts=True), strict=True)
+            },
+            "bytes": size,
+            "bytes_a_position": round(size / max(1, positions), 2),
+            "seconds": round(seconds, 2),
+            "positions_a_second": round(positions / seconds),
+            "resumed": resumed,
+        }
+
+
+def table(counts: Counter[str], examples: dict[str, list[str]], meanings: dict[str, str]) -> dict[str, Any]:
+    return {
+        reason: {"games": count, "meaning": meanings.get(reason, ""), "examples": examples.get(reason, [])}
+        for reason, count in counts.most_common()
+        if count
+    }
+
+
+def histogram(values: list[str]) -> dict[str, int]:
+    return dict(Counter(values).most_common())
+
+
+def lengths(moves: np.ndarray) -> dict[str, int]:
+    bins = np.bincount(moves // LENGTHS)
+    return {f"{k * LENGTHS}-{(k + 1) * LENGTHS - 1}": int(count) for k, count in enumerate(bins)}

@@ -1,0 +1,114 @@
+"""Where the parts of a build are worked on: in this process, in processes of this machine, or on a Dask cluster.
+
+`run(executor, function, tasks)` yields results as they come, in any order, and draws from `tasks` only a little ahead of the work,
+so that memory stays flat however many there are. `function` and tasks must be picklable. A worker that loses its parent ends.
+"""
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any
+
+AHEAD = 3  # tasks waiting for each worker
+
+
+class ExecutorError(ValueError):
+    """Work could not be handed out, or those who did it are gone; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    kind: str = "processes"  # processes or dask
+    workers: int = 0  # processes; 0 takes one a core
+    address: str = ""  # of the Dask scheduler, such as tcp://10.0.0.1:8786
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("processes", "dask"):
+            raise ExecutorError(f"executor={self.kind}: processes or dask is possible")
+        if self.kind == "dask" and not self.address:
+            raise ExecutorError("executor.address is missing: the address of a Dask scheduler, such as tcp://10.0.0.1:8786")
+        if self.workers < 0:
+            raise ExecutorError(f"executor.workers={self.workers}: a number from 1 up, or 0 for one a core")
+
+    def count(self) -> int:
+        return self.workers or available_cores()
+
+
+def available_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run(executor: Executor, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
+    if executor.kind == "dask":
+        return run_on_dask(executor, function, tasks)
+    if executor.count() == 1:
+        return (function(task) for task in tasks)
+    return run_in_processes(executor, function, tasks)
+
+
+def run_in_processes(executor: Executor, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
+    waiting = iter(tasks)
+    # Spawned, not forked: the parent may run threads (7z) and hold HDF5 files.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(executor.count(), context, initializer=end_with_parent, initargs=(os.getpid(),))
+    running: set[Any] = set()
+    try:
+        while True:
+            while len(running) < executor.count() * AHEAD:
+                task = next(waiting, None)
+                if task is None:
+                    break
+                running.add(pool.submit(function, task))
+            if not running:
+                return
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield future.result()
+    except BrokenProcessPool:
+        raise ExecutorError(
+            "a worker process died (was memory short?); what is finished is kept: run the same command again, "
+            "with fewer executor.workers if need be"
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def end_with_parent(parent: int) -> None:
+    """Watch in a thread for the parent to be gone, as after `kill -9`: nobody would collect this worker's results."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def run_on_dask(executor: Executor, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
+    try:
+        from distributed import Client, as_completed
+        from distributed.scheduler import KilledWorker
+    except ImportError:
+        raise ExecutorError("executor=dask needs the extra: pip install 'lambdago[cluster]'") from None
+    try:
+        client = Client(executor.address, timeout="15s")
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ExecutorError(f"executor.address={executor.address}: no Dask scheduler answers ({error})") from None
+    waiting = iter(tasks)
+    with client:
+        workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+        first = [client.submit(function, task, pure=False) for _, task in zip(range(workers * AHEAD), waiting, strict=False)]
+        collected = as_completed(first)
+        try:
+            for future in collected:
+                yield future.result()
+                future.release()
+                if (task := next(waiting, None)) is not None:
+                    collected.add(client.submit(function, task, pure=False))
+        except KilledWorker as error:
+            raise ExecutorError(f"Dask workers died over and over at one part ({error}); what is finished is kept") from None

@@ -1,0 +1,187 @@
+"""The dataset file: what is in it, how it is written, and the reader that everybody uses.
+
+    games/                      one row a game, in the order of `split`, then of the sources
+      moves        int16        flat, all games one after the other: points 0..360, 361 is pass
+      colours      int8         flat, beside `moves`: +1 Black, -1 White
+      offset       int64 (g+1)  game i has moves[offset[i]:offset[i+1]]
+      setup_ply, setup_point, setup_colour   flat: set-up changes, each before the move of its ply; colour 0 empties the point
+      setup_offset int64 (g+1)
+      first_row    int64 (g+1)  game i has the rows first_row[i]:first_row[i+1] of positions
+      ...                       a column for each entry of GAME_COLUMNS
+    positions/                  one row a move that is no pass, in the order of games and plies
+      planes       uint8 (n, points, 6)   the bit 7 - p % 8 of byte p // 8 of a point is plane p; Zstandard
+      move         int16 (n)    0..360
+      outcome      int8 (n)     +1 the player to move won, -1 lost, 0 unknown or drawn
+      to_play      int8 (n)     +1 Black, -1 White
+      game         int32 (n)    row in games
+      ply          int16 (n)    moves and passes before it
+
+With `layout=plain` there is instead of positions/planes, for readers that know h5py and nothing else:
+
+    states   uint8 (N, 48, size, size)   one byte a bit, gzip      actions  uint8 (N, 2)   row and column of the move
+    outcomes, to_play, game, ply, symmetry                         N is n, or 8 n with `augment=all`: eight rows a position
+
+Splits are contiguous: the attribute `split_rows` holds where train, validation and test begin and end. The root's attributes say the rest:
+schema, planes, board size, sources with hashes, the configuration, versions. `DatasetFile` compares them before use.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import hdf5plugin
+import numpy as np
+
+from data.features import FEATURES, PLANES, ROW_BYTES, plane_names
+
+SCHEMA = 1
+CHUNK = 256  # positions; one chunk is what the loader reads at once
+TEXT = h5py.string_dtype("utf-8")
+
+FLAT_COLUMNS = {"moves": np.int16, "colours": np.int8}
+SETUP_COLUMNS = {"setup_ply": np.int16, "setup_point": np.int16, "setup_colour": np.int8}
+GAME_COLUMNS: dict[str, Any] = {
+    "split": np.uint8,  # 0 train, 1 validation, 2 test
+    "identity": np.uint64,  # equal for a game, its duplicates and its mirror images
+    "opening": np.uint64,  # the same of the first moves; it decides the split
+    "komi": np.float32,  # NaN if unknown
+    "winner": np.int8,  # +1, -1, 0 for drawn and unknown
+    "value": np.uint8,  # 1 if the outcome may teach a value net: see `value` in the configuration
+    "handicap": np.int8,  # stones on the board before the first move, 0 or from 2 up
+    "implicit_handicap": np.uint8,  # 1 if those were announced and not recorded, and have been put back
+    "black_rank": np.int8,  # kyu -30..-1, dan 1..9, professional 11..19, unknown 0
+    "white_rank": np.int8,
+    "result": TEXT,
+    "rules": TEXT,
+    "black_name": TEXT,
+    "white_name": TEXT,
+    "date": TEXT,
+    "event": TEXT,
+    "source": TEXT,  # archive and member
+    "cut": TEXT,  # why the game ends before its record does, '' if it does not
+}
+POSITION_COLUMNS = {"move": np.int16, "outcome": np.int8, "to_play": np.int8, "game": np.int32, "ply": np.int16}
+
+
+class DatasetError(ValueError):
+    """A file is no dataset, or not the one that is needed; the message says what differs."""
+
+
+def planes_filter(level: int) -> Any:
+    return hdf5plugin.Zstd(clevel=level)
+
+
+def column_filter() -> Any:
+    """For everything but planes: small, and read whole."""
+    return hdf5plugin.Zstd(clevel=5)
+
+
+class DatasetFile:
+    """A dataset opened for reading, checked. Opens lazily in the process that reads, so that it may be handed to workers."""
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path).expanduser().absolute()
+        self._file: h5py.File | None = None
+        self._process = 0
+        attributes = self.file.attrs
+        self.size = int(attributes["size"])
+        self.layout = str(attributes["layout"])
+        self.split_rows = {name: tuple(map(int, rows)) for name, rows in json.loads(attributes["split_rows"]).items()}
+        self.split_games = {name: tuple(map(int, rows)) for name, rows in json.loads(attributes["split_games"]).items()}
+        self.config = json.loads(attributes["config"])
+        self.sources = json.loads(attributes["sources"])
+
+    @property
+    def file(self) -> h5py.File:
+        import os
+
+        if self._file is None or self._process != os.getpid():
+            self._file = open_checked(self.path)
+            self._process = os.getpid()
+        return self._file
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_file": None, "_process": 0}
+
+    @property
+    def games(self) -> h5py.Group:
+        return self.file["games"]
+
+    @property
+    def positions(self) -> h5py.Group:
+        return self.file["positions"]
+
+    def __len__(self) -> int:
+        return max(stop for _, stop in self.split_rows.values())
+
+    def column(self, name: str) -> np.ndarray:
+        """A column of games, whole; text comes as an array of str."""
+        column = self.games[name]
+        return column.asstr()[:] if h5py.check_string_dtype(column.dtype) else column[:]
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def open_checked(path: Path) -> h5py.File:
+    """Open for reading without locks (network file systems refuse them); raise `DatasetError` if it is not one of ours."""
+    if not path.exists():
+        raise DatasetError(f"{path}: there is no such file; pipelines/build_dataset.py makes one")
+    try:
+        file = h5py.File(path, "r", locking=False)
+    except OSError as error:
+        raise DatasetError(f"{path}: not a readable HDF5 file ({first_line(error)})") from None
+    problem = what_differs(file)
+    if problem:
+        file.close()
+        raise DatasetError(f"{path}: {problem}")
+    return file
+
+
+def what_differs(file: h5py.File) -> str:
+    """Why this program can't use the file, or ''."""
+    attributes = file.attrs
+    if "schema" not in attributes or "planes" not in attributes:
+        return "not a dataset of this project (no attribute 'schema'); pipelines/build_dataset.py makes one"
+    if int(attributes["schema"]) != SCHEMA:
+        return f"schema {int(attributes['schema'])}, this program reads schema {SCHEMA}; build the dataset again"
+    theirs, ours = list(json.loads(attributes["planes"])), plane_names()
+    if theirs != ours:
+        return f"other planes than this program's\n  file:    {', '.join(theirs)}\n  program: {', '.join(ours)}"
+    return ""
+
+
+def write_identification(file: h5py.File, *, size: int, layout: str, config: dict[str, Any], sources: Any, version: str) -> None:
+    """The attributes that say what the file is."""
+    file.attrs["schema"] = SCHEMA
+    file.attrs["size"] = size
+    file.attrs["layout"] = layout
+    file.attrs["planes"] = json.dumps(plane_names())
+    file.attrs["plane_count"] = PLANES
+    file.attrs["features"] = json.dumps([[f.name, f.planes, f.meaning] for f in FEATURES])
+    file.attrs["config"] = json.dumps(config, sort_keys=True)
+    file.attrs["sources"] = json.dumps(sources)
+    file.attrs["version"] = version
+    file.attrs["about"] = "Go positions as planes with the moves played there; see data/hdf5.py of the project LambdaGo"
+
+
+def create_positions(group: h5py.Group, rows: int, size: int, level: int) -> None:
+    """Empty datasets of fixed size for the positions half; `planes` wants whole chunks written in order."""
+    points = size * size
+    chunk = max(1, min(CHUNK, rows))
+    group.create_dataset("planes", (rows, points, ROW_BYTES), np.uint8, chunks=(chunk, points, ROW_BYTES), **planes_filter(level))
+    for name, dtype in POSITION_COLUMNS.items():
+        create_column(group, name, rows, dtype)
+
+
+def create_column(group: h5py.Group, name: str, rows: int, dtype: Any) -> h5py.Dataset:
+    if rows == 0 or dtype is TEXT:  # text lives outside the column: a filter would see only its addresses
+        return group.create_dataset(name, (rows,), dtype)
+    return group.create_dataset(name, (rows,), dtype, chunks=(min(rows, 65536),), **column_filter())
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,48 @@
+"""Which records are the same game, and on which side of the split a game falls.
+
+`identity` is equal for a game, its duplicates and its mirror images; passes at the end don't count. `opening_identity` looks at no
+more than the first `OPENING` moves: records that share these are versions of one game (another tail, a cut copy), and a split by it keeps
+them on one side.
+"""
+
+import numpy as np
+
+from data import symmetry
+from data.coords import PASS
+from data.identity_kernels import smallest_hash
+from data.record import GameRecord
+
+OPENING = 50  # moves; games that share as many are one game for all that a test set cares
+SPLITS = ("train", "validation", "test")
+
+
+def identity(record: GameRecord) -> int:
+    played = np.flatnonzero(record.moves != PASS)
+    return hash_prefix(record, int(played[-1]) + 1 if len(played) else 0)
+
+
+def opening_identity(record: GameRecord) -> int:
+    return hash_prefix(record, OPENING)
+
+
+def hash_prefix(record: GameRecord, moves: int) -> int:
+    setup = slice(0, int(np.searchsorted(record.setup_ply, moves, side="left" if moves else "right")))
+    return int(
+        smallest_hash(
+            record.size,
+            record.moves[:moves],
+            record.colours[:moves],
+            record.setup_ply[setup],
+            record.setup_point[setup],
+            record.setup_colour[setup],
+            symmetry.forward(record.size),
+        )
+    )
+
+
+def split_of(opening: int, validation: float, test: float) -> int:
+    """Index into `SPLITS`. Only the hash and the fractions decide, whatever other games there are."""
+    share = opening / 2**64
+    if share < test:
+        return 2
+    return 1 if share < test + validation else 0

@@ -1,0 +1,76 @@
+"""Is a record legal? `admit` plays it and keeps what the rules allow. Past this door an illegal move is a bug."""
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from data import replay_kernels as kernels
+from data.board_kernels import new_boards
+from data.coords import PASS, to_gtp
+from data.record import GameRecord, Rejected
+
+REASONS = {
+    "illegal move": "a recorded move is not legal (a stone is there, ko, or suicide)",
+    "illegal setup": "set-up leaves a string without a liberty",
+    "handicap contradicted": "a recorded move falls on a handicap stone that was announced and not recorded",
+    "no legal moves": "nothing is left of the game but passes",
+}
+WORDS = {kernels.OCCUPIED: "there is a stone already", kernels.KO: "ko", kernels.SUICIDE: "suicide"}
+
+Illegal = Literal["keep", "drop"]
+
+
+class Replayer:
+    """Plays records on a board of its own; one for each thread."""
+
+    def __init__(self) -> None:
+        self.boards = new_boards(1, 19)
+
+    def legal_moves(self, record: GameRecord) -> tuple[int, int]:
+        """How many moves are legal from the start, and why it ends there (a constant of `replay_kernels`)."""
+        legal, why = kernels.replay(
+            self.boards, 0, record.size, record.moves, record.colours, record.setup_ply, record.setup_point, record.setup_colour
+        )
+        return int(legal), int(why)
+
+    def admit(self, record: GameRecord, illegal: Illegal = "keep") -> GameRecord | Rejected:
+        """The record, or its legal beginning, or why there is none."""
+        legal, why = self.legal_moves(record)
+        if why != kernels.SOUND:
+            problem = find_problem(record, legal, why)
+            if illegal == "drop" or problem.reason == "handicap contradicted" or legal == 0:
+                return problem
+            record = cut(record, legal, problem.detail)
+        if not (record.moves != PASS).any():
+            return Rejected("no legal moves", record.cut or "passes only", record.source)
+        return record
+
+
+def find_problem(record: GameRecord, ply: int, why: int) -> Rejected:
+    if why == kernels.BAD_SETUP:
+        return Rejected("illegal setup", f"before move {ply + 1}: a string has no liberty", record.source)
+    point = int(record.moves[ply])
+    name = to_gtp(point, record.size)
+    if why == kernels.OCCUPIED and record.implicit_handicap and point in record.setup_point[record.setup_ply == 0]:
+        return Rejected("handicap contradicted", f"move {ply + 1} at {name}", record.source)
+    return Rejected("illegal move", f"move {ply + 1} at {name}: {WORDS[why]}", record.source)
+
+
+def cut(record: GameRecord, moves: int, why: str) -> GameRecord:
+    """The first `moves` moves of a record, with the reason why it ends there."""
+    setup = record.setup_ply < max(moves, 1)
+    return replace(
+        record,
+        moves=record.moves[:moves],
+        colours=record.colours[:moves],
+        setup_ply=record.setup_ply[setup],
+        setup_point=record.setup_point[setup],
+        setup_colour=record.setup_colour[setup],
+        cut=f"illegal move: {why}",
+    )
+
+
+def count_positions(record: GameRecord) -> int:
+    """Rows that the game gives: its moves without passes."""
+    return int(np.count_nonzero(record.moves != PASS))

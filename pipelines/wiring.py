@@ -1,0 +1,115 @@
+"""What every script shares: Hydra's decorator, help that is the commented configuration itself, and errors as one line.
+
+    @script("build_dataset")
+    def main(cfg): ...
+
+A mistake of the user (a wrong key or value, a missing or unfit file, a full disk) ends with one line on stderr and exit code 2; a
+mistake of the program keeps its traceback. Ctrl-C ends with 130. Relative paths are relative to where the user stands.
+"""
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+CONF = ROOT / "conf"
+
+# Scripts run as files: their own folder is first on the path then, and the project may not be installed.
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+import hydra  # noqa: E402  (needs nothing of the above, but stands with what does)
+from hydra.core.hydra_config import HydraConfig  # noqa: E402
+from hydra.types import RunMode  # noqa: E402
+from omegaconf import DictConfig, OmegaConf  # noqa: E402
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException  # noqa: E402
+
+
+def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], None]]:
+    def decorate(function: Callable[[DictConfig], Any]) -> Callable[[], None]:
+        def main() -> None:
+            if {"-h", "--help"} & set(sys.argv[1:]):
+                print(help_text(name))
+                return
+            os.environ["HYDRA_FULL_ERROR"] = "1"  # else Hydra prints errors its own way and ends with 1
+            failure: list[Exception] = []
+
+            @functools.wraps(function)
+            def job(cfg: DictConfig) -> Any:
+                try:
+                    return function(cfg)
+                except Exception as error:
+                    if HydraConfig.get().mode == RunMode.MULTIRUN:  # its launcher must know which job failed
+                        raise
+                    failure.append(error)  # past Hydra, which would print a line of its own
+                    return None
+
+            try:
+                hydra.main(version_base="1.3", config_path=str(CONF), config_name=name)(job)()
+                if failure:
+                    raise failure[0]
+            except KeyboardInterrupt:
+                print("\nstopped", file=sys.stderr)
+                sys.exit(130)
+            except Exception as error:
+                message = explain(error)
+                if message is None:
+                    raise
+                print(f"{name}: {message}", file=sys.stderr)
+                sys.exit(2)
+
+        main.__doc__ = function.__doc__
+        return main
+
+    return decorate
+
+
+def help_text(name: str) -> str:
+    """The configuration file as it stands: its comments explain every key."""
+    groups = [folder.name for folder in sorted(CONF.iterdir()) if folder.is_dir() and any(folder.glob("*.yaml"))]
+    lines = [f"python pipelines/{name}.py key=value ...", ""]
+    lines += [(CONF / f"{name}.yaml").read_text(encoding="utf-8").strip()]
+    used = [group for group in groups if f"- {group}:" in lines[-1] or f"- /{group}" in lines[-1]]
+    for group in used:
+        choices = ", ".join(sorted(path.stem for path in (CONF / group).glob("*.yaml")))
+        lines.append(f"\n{group}= is one of: {choices}  (in conf/{group}/)")
+    return "\n".join(lines)
+
+
+def explain(error: BaseException) -> str | None:
+    """One line for a user's mistake; None for a mistake of the program."""
+    from hydra.errors import HydraException
+
+    for cause in chain(error):
+        if isinstance(cause, MissingMandatoryValue):
+            return f"{cause.full_key or first_line(cause)} is missing: say {cause.full_key}=... (--help explains every key)"
+    if isinstance(error, HydraException | OmegaConfBaseException):
+        cause = list(chain(error))[-1]
+        text = first_line(cause)
+        return text if "--help" in text else f"{text} (--help lists all keys)"
+    if isinstance(error, OSError):
+        where = f": {error.filename}" if error.filename else ""
+        return f"{error.strerror or first_line(error)}{where}"
+    if isinstance(error, ValueError) and type(error) is not ValueError:
+        return str(error)
+    return None
+
+
+def chain(error: BaseException) -> list[BaseException]:
+    """The error and what caused it, the deepest last."""
+    errors = [error]
+    while (cause := errors[-1].__cause__ or errors[-1].__context__) is not None and cause not in errors:
+        errors.append(cause)
+    return errors
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def plain(cfg: Any) -> Any:
+    """A configuration as dicts, lists and values."""
+    return OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)

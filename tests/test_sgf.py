@@ -1,0 +1,271 @@
+"""Reading SGF: each oddity that archives have, and what becomes of it."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data import main_line
+from data.archives import Limits, find_sources, read_members
+from data.coords import PASS, from_sgf
+from data.record import GameRecord, Rejected
+from data.sgf import IMPLICIT_HANDICAPS, REASONS, ReadOptions, read_games
+
+GAMES = Path(__file__).parents[2] / "shared" / "games"
+
+
+def read(text, **options):
+    data = text if isinstance(text, bytes) else text.encode()
+    (game,) = read_games(data, source="a!b", options=ReadOptions(**options))
+    return game
+
+
+def moves(game, size=19):
+    """The moves as text: `Bdd Wpass`."""
+    names = {from_sgf(chr(97 + v % size) + chr(97 + v // size), size): v for v in range(size * size)}
+    assert names == {v: v for v in range(size * size)}
+    return " ".join(
+        ("B" if colour == 1 else "W") + ("pass" if point == PASS else chr(97 + point % size) + chr(97 + point // size))
+        for colour, point in zip(game.colours.tolist(), game.moves.tolist(), strict=True)
+    )
+
+
+def stones(game, ply=0):
+    """The set-up before a move, by point: `{'dd': 1}`."""
+    return {
+        chr(97 + point % game.size) + chr(97 + point // game.size): colour
+        for at, point, colour in zip(
+            game.setup_ply.tolist(), game.setup_point.tolist(), game.setup_colour.tolist(), strict=True
+        )
+        if at == ply
+    }
+
+
+def test_a_whole_record_is_read():
+    game = read(
+        "(;GM[1]FF[4]SZ[19]PB[Ann]BR[6d]PW[Bob]WR[9p]KM[6.50]RE[W+Resign]RU[Japanese]DT[2001-01-26]EV[Cup]CA[UTF-8]\n"
+        ";B[pd]\n;W[dp]C[fine]\n;B[])"
+    )
+    assert moves(game) == "Bpd Wdp Bpass"
+    assert (game.komi, game.result, game.winner, game.rules) == (6.5, "W+R", -1, "Japanese")
+    assert (game.black_name, game.black_rank, game.white_name, game.white_rank) == ("Ann", 6, "Bob", 19)
+    assert (game.date, game.event, game.source, game.cut, game.handicap) == ("2001-01-26", "Cup", "a!b", "", 0)
+    assert (game.moves.dtype, game.colours.dtype) == (np.int16, np.int8)
+    assert (game.setup_ply.dtype, game.setup_point.dtype, game.setup_colour.dtype) == (np.int16, np.int16, np.int8)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("(;SZ[19];B[aa];W[sa];B[as];W[ss])", "Baa Wsa Bas Wss"),
+        ("(;;B[dd])", "Bdd"),
+        ("(;B[dd];W[pp])", "Bdd Wpp"),
+        ("(;B[];W[tt];B[ ];W[``];B[dd])", "Bpass Wpass Bpass Wpass Bdd"),
+        ("(;B[dd];W[pp](;B[dp])(;B[pd];W[aa]))", "Bdd Wpp Bdp"),
+        ("(;B[dd];W[pp](;B[dp](;W[cc])(;W[qq]))(;B[pd]))", "Bdd Wpp Bdp Wcc"),
+        ("(;W[dd];B[pp])", "Wdd Bpp"),
+        ("(;B[dd];B[pp];W[dp];W[pd])", "Bdd Bpp Wdp Wpd"),
+        ("(;B[dd]W[pp];W[dp]B[pd])", "Bdd Wpp Wdp Bpd"),
+        ("(;B[dd]B[dd];W[pp][pp])", "Bdd Wpp"),
+        ("(;GaMe[1]SiZe[19];Black[dd];White[pp])", "Bdd Wpp"),
+        ("\ufeff(;GM[1];B[dd])", "Bdd"),
+        ("From: someone\r\nSubject: game (1)\r\n\r\n(;GM[1];B[dd])\r\n-- \r\nbye", "Bdd"),
+        ("( ;\r\n\tGM [1]\r\n; B [ dd ]\r\n;W\n[pp] )  ", "Bdd Wpp"),
+        ("(;C[a \\] ;B[aa\\] b];B[dd]C[;W[aa];W[pp])", "Bdd Wpp"),
+        ("(;C[(;GM[1\\]SZ[9\\];B[aa\\])];B[dd])", "Bdd"),
+        ("(;PB[back\\\\];B[dd])", "Bdd"),
+        ("(;SZ[19:19];B[dd])", "Bdd"),
+        ("(;SZ[];B[dd])", "Bdd"),
+        ("(;SZ[ 19 ];B[dd])", "Bdd"),
+        ("(;GM[];B[dd])", "Bdd"),
+        ("(;CA[klingon]PB[\u9ed1];B[dd])", "Bdd"),
+        ("(;FF[4];GM[1]SZ[19];B[dd])", "Bdd"),
+        ("(;HA[1];B[dd])", "Bdd"),
+    ],
+)
+def test_moves_are_read(text, expected):
+    game = read(text)
+    assert isinstance(game, GameRecord) and moves(game) == expected and game.cut == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "not sgf"),
+        ("hello", "not sgf"),
+        (b"\x00\xff" * 50, "not sgf"),
+        ("(;GM[2]SZ[19];B[dd])", "not go"),
+        ("(;SZ[13];B[dd])", "other size"),
+        ("(;SZ[999];B[dd])", "other size"),
+        ("(;SZ[19:13];B[dd])", "not square"),
+        ("(;SZ[big];B[dd])", "bad size"),
+        ("(;SZ[19])", "no moves"),
+        ("(;AB[dd][pp])", "no moves"),
+        ("(;AB[dd][zz];W[pp])", "bad setup"),
+        ("(;B[q4])", "unreadable move"),
+        ("(;B[zz];W[dd])", "off the board"),
+        ("(;B[dd][pp];W[dp])", "two moves in one"),
+        ("(;HA[12];W[dd])", "implicit handicap"),
+        ("(;GM[1]", "unclosed"),
+        ("(;B[dd];" + "W[];B[];" * 6_000 + ")", None),
+    ],
+)
+def test_rejects_have_their_reason(text, reason):
+    game = read(text)
+    if reason is None:  # so long a record keeps its first moves
+        assert game.cut == "too large" and len(game.moves) == 10_000
+    else:
+        assert isinstance(game, Rejected) and game.reason == reason and game.source == "a!b"
+        assert reason in REASONS
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "cut"),
+    [
+        ("(;B[dd];W[pp];B[q4];W[aa])", "Bdd Wpp", "unreadable move"),
+        ("(;B[dd];W[pp];B[tu];W[aa])", "Bdd Wpp", "off the board"),
+        ("(;B[dd];W[pp];B[aa][bb];W[cc])", "Bdd Wpp", "two moves in one"),
+        ("(;B[dd];W[pp]AE[zz];B[cc])", "Bdd", "bad setup"),
+        ("(;B[dd];W[pp] 12 ;B[cc])", "Bdd Wpp", "broken syntax"),
+        ("(;B[dd];W[pp]];B[cc])", "Bdd Wpp", "broken syntax"),
+        ("(;B[dd];W[pp]", "Bdd Wpp", "unclosed"),
+        ("(;B[dd];W[pp];B", "Bdd Wpp", "unclosed"),
+        ("(;B[dd];W[pp];B[c", "Bdd Wpp", "unclosed"),
+        ("(;B[dd](;W[pp];B[cc]", "Bdd Wpp Bcc", "unclosed"),
+    ],
+)
+def test_a_broken_main_line_keeps_its_prefix_or_is_dropped(text, expected, cut):
+    game = read(text)
+    assert moves(game) == expected and game.cut == cut
+    dropped = read(text, broken="drop")
+    assert isinstance(dropped, Rejected) and dropped.reason == cut
+
+
+def test_setup_is_read_before_the_move_it_precedes():
+    game = read("(;AB[aa:bb][dd]AW[ee]AE[ab];B[pp]AW[qq];AE[pp][qq];W[cc])")
+    assert stones(game) == {"aa": 1, "ba": 1, "bb": 1, "dd": 1, "ee": -1, "qq": -1}
+    assert stones(game, 1) == {"pp": 0, "qq": 0}
+    assert moves(game) == "Bpp Wcc" and game.handicap == 0
+
+
+def test_a_point_set_up_twice_holds_the_last_stone():
+    assert stones(read("(;AB[dd][dd]AW[dd]AB[pp];W[cc])")) == {"dd": -1, "pp": 1}
+    assert stones(read("(;AB[dd][pp];AE[dd];W[cc])")) == {"pp": 1}
+    assert stones(read("(;AB[bb:aa];W[cc])")) == {"aa": 1, "ab": 1, "ba": 1, "bb": 1}
+    assert stones(read("(;AB[][dd];W[cc])")) == {"dd": 1}
+
+
+@pytest.mark.parametrize(
+    ("root", "handicap"),
+    [("HA[2]AB[dd][pp]", 2), ("AB[dd][pp][dp]", 3), ("HA[7]AB[dd][pp]", 2), ("AB[dd]", 0), ("AB[dd][pp]AW[cc]", 0)],
+)
+def test_stones_are_believed_and_not_ha(root, handicap):
+    game = read(f"(;{root};W[qq])")
+    assert game.handicap == handicap and not game.implicit_handicap
+
+
+def test_stones_in_a_node_of_their_own_are_handicap_stones():
+    game = read("(;SZ[19]HA[3]AP[foxwq];AB[pd][dp][dd];W[pp])")
+    assert game.handicap == 3 and not game.implicit_handicap and stones(game) == {"pd": 1, "dp": 1, "dd": 1}
+
+
+@pytest.mark.parametrize("count", range(2, 10))
+def test_announced_stones_are_put_back(count):
+    game = read(f"(;HA[{count}];W[cc];B[qq])")
+    assert game.implicit_handicap and game.handicap == count
+    assert stones(game) == dict.fromkeys(IMPLICIT_HANDICAPS[count].split(), 1)
+    assert len(set(IMPLICIT_HANDICAPS[count].split())) == count
+    refused = read(f"(;HA[{count}];W[cc];B[qq])", implicit_handicap="reject")
+    assert isinstance(refused, Rejected) and refused.reason == "implicit handicap"
+
+
+@pytest.mark.parametrize("text", ["(;HA[3];B[cc];W[qq])", "(;HA[1];W[cc])", "(;HA[0];W[cc])", "(;HA[x];W[cc])"])
+def test_nothing_is_put_back_where_ha_means_nothing(text):
+    game = read(text)
+    assert game.handicap == 0 and not game.implicit_handicap and len(game.setup_ply) == 0
+
+
+def test_other_sizes_are_read_when_asked_for():
+    game = read("(;SZ[9];B[ai];W[ii];B[tt];W[jj])", size=9)
+    assert moves(game, 9) == "Bai Wii Bpass" and game.cut == "off the board"
+    assert read("(;HA[2]SZ[9];W[cc])", size=9).reason == "implicit handicap"
+    assert read("(;B[aa])", size=9).reason == "other size"
+
+
+def test_many_games_in_a_file_are_named_by_their_number():
+    games = read_games(b"(;B[aa])\n junk (;SZ[9];B[bb])(;B[cc])", source="f", options=ReadOptions())
+    assert [game.source for game in games] == ["f#1", "f#2", "f#3"]
+    assert [moves(game) if isinstance(game, GameRecord) else game.reason for game in games] == [
+        "Baa",
+        "other size",
+        "Bcc",
+    ]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"(;GM[1]SZ[19];B[bb];W[",
+        b"(;GM[1]SZ[19];B[bb];W[cc]",
+        b"(;GM[1]SZ[19];B[bb] ]]] ;W[cc](;B[dd])(;B[ee]))",
+        b"(;GM[1]SZ[19]C[it is (never] closed;B[bb](;W[cc])",
+        b"(;GM[1](((;B[bb]",
+        b"(;GM[1]SZ[19];B[bb]C[\xff\xfe\x00];W[cc]\\",
+    ],
+)
+def test_games_around_a_broken_one_survive(broken):
+    data = b"(;GM[1]SZ[19];B[aa])\n" + broken + b"\n(;GM[1]SZ[19];B[ss])"
+    games = read_games(data, source="f", options=ReadOptions())
+    assert moves(games[0]) == "Baa" and moves(games[-1]) == "Bss" and len(games) == 3
+
+
+@pytest.mark.parametrize("charset", ["gb18030", "shift_jis", "big5"])
+def test_characters_that_end_in_a_bracket_or_backslash_hide_nothing(charset):
+    letters = {"gb18030": "淺揬", "shift_jis": "表ゾ", "big5": "功許"}[charset]  # the second bytes are \ and ]
+    assert any(b"\\" in letter.encode(charset) or b"]" in letter.encode(charset) for letter in letters)
+    for letter in letters:
+        text = f"(;CA[{charset}]PB[{letter}]PW[x];B[dd]C[{letter}];W[pp];B[qq])"
+        game = read(text.encode(charset))
+        assert moves(game) == "Bdd Wpp Bqq" and game.black_name == letter and game.white_name == "x"
+
+
+def test_utf16_files_are_read():
+    assert moves(read("(;PB[黑];B[dd])".encode("utf-16"))) == "Bdd"
+
+
+def test_latin1_names_keep_their_brackets():
+    game = read("(;PB[José]PW[é\\]x];B[dd])".encode("latin-1"))
+    assert moves(game) == "Bdd" and game.white_name.endswith("]x")
+
+
+def test_unknown_komi_and_result_say_so():
+    game = read("(;KM[]RE[];B[dd])")
+    assert math.isnan(game.komi) and game.result == "?" and game.winner == 0
+
+
+def test_names_are_one_line_and_not_endless():
+    game = read("(;PB[a\r\nb\\\nc \t d]PW[" + "x" * 100_000 + "];B[dd])")
+    assert game.black_name == "a bc d" and len(game.white_name) == 200
+
+
+def test_the_shortcut_reads_what_the_long_way_reads(monkeypatch):
+    texts = [
+        b"(;GM[1]SZ[19];B[dd];W[pp]C[;B[aa]BL[3.2];B[];W[tt]N[x]LB[aa:b][bb:c])\n",
+        b"(;GM[1]HA[2];AB[pd][dp];W[dd];B[pp])",
+        b"(;GM[1]C[;B[aa];B[cc]C[\\];W[aa\\]];W[dd])",
+    ]
+    short = [repr(read(text)) for text in texts]
+    assert all(next(iter(main_line.find_main_lines(text))).tail for text in texts)
+    monkeypatch.setattr(main_line, "_read_straight_line", lambda match: None)
+    assert [repr(read(text)) for text in texts] == short
+
+
+@pytest.mark.skipif(not GAMES.is_dir(), reason="needs the collected games")
+def test_real_games_read_alike_both_ways(monkeypatch):
+    sources = find_sources(str(GAMES / "alphago.zip"), Path.cwd())
+    members = list(read_members(sources[0], Limits()))
+    short = [repr(read(member.data)) for member in members]
+    monkeypatch.setattr(main_line, "_read_straight_line", lambda match: None)
+    assert [repr(read(member.data)) for member in members] == short
+    assert len(short) == 216 and not any("Rejected" in game for game in short)
