@@ -1,8 +1,8 @@
 """`FEATURES`: the planes that a position is shown to a network as, in the order of the 2016 paper's table.
 
 This is the only list; offsets and totals follow from it. All planes are drawn from the view of the player to move and
-hold 0 or 1. A group of 8 is one-hot: a count n of at least 1 sets plane min(n, 8) - 1 of its group, a count that may be 0 sets plane
-min(n, 7). *Legal* is: empty, not forbidden by simple ko, no suicide.
+hold 0 or 1. A group of 8 is one-hot: a count n of at least 1 sets plane min(n, 8) - 1 of its group, a count that may be
+0 sets plane min(n, 7). *Legal* is: empty, not forbidden by simple ko, no suicide.
 """
 
 from dataclasses import dataclass

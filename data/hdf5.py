@@ -21,8 +21,9 @@ With `layout=plain` there is instead of positions/planes, for readers that know 
     states   uint8 (N, 48, size, size)   one byte a bit, gzip      actions  uint8 (N, 2)   row and column of the move
     outcomes, to_play, game, ply, symmetry                         N is n, or 8 n with `augment=all`: eight rows a position
 
-Splits are contiguous: the attribute `split_rows` holds where train, validation and test begin and end. The root's attributes say the rest:
-schema, planes, board size, sources with hashes, the configuration, versions. `DatasetFile` compares them before use.
+Splits are contiguous: the attribute `split_rows` holds where train, validation and test begin and end, `split_games` the
+same for games. The root's attributes say the rest: schema, planes, board size, sources with hashes, the configuration,
+versions. `DatasetFile` compares them before use.
 """
 
 import json

@@ -5,8 +5,8 @@ defender's works if it leaves the string three liberties, or two of which neithe
 may capture any attacking string in atari that touches his, or extend; the attacker tries both liberties. Simple ko binds both,
 nobody passes. A reading that gets `MAX_DEPTH` plies deep or has made `MAX_MOVES` board moves ends with the string not caught.
 
-Most questions are answered before a stone is put down, by counting the liberties that the extension would have. Stones that are put
-down are taken back by `undo`; no board is copied. The working space is `steps`, one entry a ply, from `new_steps`.
+Most questions are answered before a stone is put down, by counting the liberties that the extension would have. Stones
+that are put down are taken back by `undo`; no board is copied. The working space is `steps`, one entry a ply, from `new_steps`.
 """
 
 import numpy as np

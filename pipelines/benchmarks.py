@@ -1,0 +1,240 @@
+"""What `measure_speed.py` measures: `BENCHMARKS`, each a function that returns one figure a run.
+
+Compiled loops are timed by the CPU seconds of one thread, which other programs disturb little; whole commands by the
+clock, and so is whatever uses two threads. A benchmark compiles and warms up before its first run is timed.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from data import archives, replay_kernels
+from data.board_kernels import VERTICES, new_boards
+from data.build_parts import GameOptions
+from data.builder import BuildOptions, build
+from data.executors import Executor
+from data.features import ROW_BYTES
+from data.ladder_kernels import new_steps
+from data.members import Limits
+from data.record import GameRecord
+from data.replay import Replayer, count_positions
+from data.sgf import ReadOptions, read_games
+from mcts.rollout_kernels import uniform_rollouts
+from pipelines.wiring import ROOT
+
+SAMPLE_GAMES = ROOT / "data" / "sample_games" / "engine_games.tar.xz"
+
+
+Run = Callable[["Material"], float]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    name: str
+    unit: str
+    goal: float
+    run: Run
+    clock: str  # cpu or wall
+    higher_is_better: bool = True
+
+
+BENCHMARKS: list[Benchmark] = []
+
+
+def benchmark(name: str, unit: str, goal: float, *, clock: str = "cpu", higher: bool = True) -> Callable[[Run], Run]:
+    def register(function: Run) -> Run:
+        BENCHMARKS.append(Benchmark(name, unit, goal, function, clock, higher))
+        return function
+
+    return register
+
+
+class Material:
+    """What benchmarks share: games, and a folder to write in. Made when first asked for."""
+
+    def __init__(self, source: str | None, games: int):
+        self.source = source or str(SAMPLE_GAMES)
+        self.most = games
+        self.folder = Path(tempfile.mkdtemp(prefix="lambdago-speed-"))
+
+    def clear(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @cached_property
+    def records(self) -> list[GameRecord]:
+        games = [game for game in self.read() if isinstance(game, GameRecord)]
+        replayer = Replayer()
+        admitted = [replayer.admit(game) for game in games]
+        return [game for game in admitted if isinstance(game, GameRecord)]
+
+    def read(self) -> Iterator[object]:
+        left = self.most
+        for source in archives.find_sources([self.source], Path.cwd()):
+            for member in archives.read_members(source, Limits()):
+                for game in read_games(member.data, source=member.name, options=ReadOptions()):
+                    yield game
+                    left -= 1
+                    if left == 0:
+                        return
+
+    @cached_property
+    def archive(self) -> Path:
+        """The games as one archive, as a build takes them: the source itself where it is not cut short."""
+        return Path(self.source).absolute()
+
+    def build(self, workers: int, name: str) -> tuple[float, dict[str, object]]:
+        """Build the dataset anew; returns wall seconds and the report."""
+        output = self.folder / name
+        options = BuildOptions((str(self.archive),), output, GameOptions(), overwrite=True, executor=Executor(workers=workers))
+        started = time.perf_counter()
+        report = build(options, Quiet())
+        return time.perf_counter() - started, report
+
+
+class Quiet:
+    """A build that nobody watches."""
+
+    def say(self, text: str) -> None:
+        pass
+
+    def begin(self, what: str, total: int | None, unit: str) -> None:
+        pass
+
+    def advance(self, done: int, **counts: int) -> None:
+        pass
+
+    def end(self) -> None:
+        pass
+
+
+def rollouts_a_second(size: int, count: int, clock: Callable[[], float] = time.thread_time) -> float:
+    boards = new_boards(2, size)
+    state = np.array([88172645463325252], np.uint64)
+    owner = np.zeros(VERTICES, np.int8)
+    uniform_rollouts(boards, 1, state, 1, owner)
+    started = clock()
+    uniform_rollouts(boards, 1, state, count, owner)
+    return count / (clock() - started)
+
+
+@benchmark("random rollouts, empty 19x19, one core", "rollouts/s", 33_000)
+def rollouts_19(material: Material) -> float:
+    return rollouts_a_second(19, 20_000)
+
+
+@benchmark("random rollouts, empty 9x9, one core", "rollouts/s", 130_000)
+def rollouts_9(material: Material) -> float:
+    return rollouts_a_second(9, 80_000)
+
+
+@benchmark("random rollouts, two threads against one", "times", 1.8, clock="wall")
+def second_thread(material: Material) -> float:
+    count = 20_000
+    rollouts_a_second(19, 1)
+    started = time.perf_counter()
+    rollouts_a_second(19, count)
+    alone = time.perf_counter() - started
+    threads = [threading.Thread(target=rollouts_a_second, args=(19, count)) for _ in range(2)]
+    started = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return 2 * alone / (time.perf_counter() - started)
+
+
+@benchmark("plain replay of recorded games, one core", "moves/s", 5_000_000)
+def replay(material: Material) -> float:
+    replayer = Replayer()
+    records = material.records
+    replayer.legal_moves(records[0])
+    started = time.thread_time()
+    moves = sum(replayer.legal_moves(record)[0] for record in records)
+    return moves / (time.thread_time() - started)
+
+
+@benchmark("replay and 48 planes, ladders included, one core", "positions/s", 25_000)
+def planes(material: Material) -> float:
+    boards, steps, words = new_boards(1, 19), new_steps(), np.zeros(VERTICES, np.uint64)
+    packed, plies = np.zeros((1000, 361, ROW_BYTES), np.uint8), np.zeros(1000, np.int16)
+
+    def encode(record: GameRecord) -> int:
+        rows = count_positions(record)
+        return replay_kernels.encode_game(
+            boards, 0, 19, record.moves, record.colours, record.setup_ply, record.setup_point, record.setup_colour,
+            0, packed, plies[:rows], steps, words,
+        )  # fmt: skip
+
+    encode(material.records[0])
+    started = time.thread_time()
+    positions = sum(encode(record) for record in material.records)
+    return positions / (time.thread_time() - started)
+
+
+@benchmark("archive to finished HDF5, one core", "positions/s", 18_000, clock="wall")
+def build_on_one_core(material: Material) -> float:
+    seconds, report = material.build(1, "one.h5")
+    return report["positions"] / seconds  # type: ignore[operator]
+
+
+@benchmark("archive to finished HDF5, two cores", "positions/s", 32_000, clock="wall")
+def build_on_two_cores(material: Material) -> float:
+    seconds, report = material.build(2, "two.h5")
+    return report["positions"] / seconds  # type: ignore[operator]
+
+
+@benchmark("dataset on disk", "bytes/position", 60, clock="size", higher=False)
+def bytes_a_position(material: Material) -> float:
+    return float(material.build(1, "one.h5")[1]["bytes_a_position"])  # type: ignore[arg-type]
+
+
+@benchmark("memory of a building process", "GB", 1.5, clock="peak", higher=False)
+def memory(material: Material) -> float:
+    """In a process of its own: a peak is never forgotten."""
+    program = (
+        "import resource, sys; from pipelines.benchmarks import *; "
+        "m = Material(sys.argv[1], 1); m.build(1, 'memory.h5'); m.clear(); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    command = [sys.executable, "-c", program, material.source]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return int(done.stdout.split()[-1]) * (1 if sys.platform == "darwin" else 1024) / 1e9
+
+
+@benchmark("first import and compile of the rules, cold cache", "s", 15, clock="wall", higher=False)
+def cold_start(material: Material) -> float:
+    cache = material.folder / "cache"
+    shutil.rmtree(cache, ignore_errors=True)
+    return start_seconds(cache)
+
+
+@benchmark("import and compile of the rules, warm cache", "s", 1, clock="wall", higher=False)
+def warm_start(material: Material) -> float:
+    cache = material.folder / "cache"
+    if not cache.exists():
+        start_seconds(cache)
+    return start_seconds(cache)
+
+
+def start_seconds(cache: Path) -> float:
+    """A new process that imports the rules, plays, scores and undoes a move, and runs a rollout."""
+    program = (
+        "import numpy as np; from data.board import Board; from data.board_kernels import *; "
+        "from mcts.rollout_kernels import uniform_rollouts; board = Board(19); board.play(60); board.score(); board.undo(); "
+        "uniform_rollouts(new_boards(2, 19), 1, np.ones(1, np.uint64), 1, np.zeros(VERTICES, np.int8))"
+    )
+    started = time.perf_counter()
+    environment = {**os.environ, "LAMBDAGO_CACHE": str(cache)}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, check=True)
+    return time.perf_counter() - started

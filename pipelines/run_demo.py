@@ -1,0 +1,39 @@
+"""The whole pipeline on the games that ship with the project, in a few minutes: what `make demo` runs.
+
+Each step is a command that a user could type; it is printed before it runs. What it makes stays in `outputs/demo`.
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = Path("outputs") / "demo"
+DATASET = FOLDER / "games.h5"
+
+STEPS = (
+    (
+        "Build a dataset of 48-plane positions from game records",
+        ["build_dataset", "source=" + str(Path("data") / "sample_games"), f"output={DATASET}", "overwrite=true"],
+    ),
+    ("Look into it", ["inspect_dataset", f"dataset={DATASET}"]),
+    ("Look at one position", ["inspect_dataset", f"dataset={DATASET}", "sample=random", "seed=1", "verify=true"]),
+)
+
+
+def main() -> int:
+    started = time.monotonic()
+    for number, (title, command) in enumerate(STEPS, 1):
+        line = ["python", f"pipelines/{command[0]}.py", *command[1:]]
+        print(f"\n{number}/{len(STEPS)}  {title}\n$ {' '.join(line)}\n", flush=True)
+        done = subprocess.run([sys.executable, *line[1:]], cwd=ROOT, check=False)
+        if done.returncode:
+            print(f"\nthe demo stopped at step {number}", file=sys.stderr)
+            return done.returncode
+    print(f"\nDone in {time.monotonic() - started:.0f} s; everything is in {ROOT / FOLDER}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
