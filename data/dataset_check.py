@@ -1,0 +1,336 @@
+"""Is a dataset what it says? `verify` recomputes and compares, and never raises for what is wrong with the file.
+
+    structure   every column has its length; offsets and first rows begin at 0, never decrease, and end where they must
+    games       values in range, splits contiguous and as the attributes say, no game twice, no opening on two sides
+    labels      of all rows: game, ply, move, colour, outcome and symmetry follow from the stored moves
+    planes      of random rows (or of all): the game is replayed, the position encoded again, bit for bit
+
+Each step trusts what the steps before found sound, as a compiled replay must: it believes that points are on the board.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import h5py
+import numpy as np
+
+from data import symmetry
+from data.board_kernels import VERTICES, new_boards
+from data.coords import BLACK, EMPTY, PASS, WHITE, to_gtp
+from data.dataset_rows import Rows, to_points
+from data.features import ROW_BYTES, plane_names
+from data.hdf5 import FLAT_COLUMNS, GAME_COLUMNS, POSITION_COLUMNS, SETUP_COLUMNS, first_line
+from data.identity import SPLITS, identity, opening_identity, split_of
+from data.ladder_kernels import new_steps
+from data.loader import read_rows
+from data.planes import unpack
+from data.record import GameRecord
+from data.replay import Replayer, find_problem
+from data.replay_kernels import SOUND, encode_game
+
+LISTED = 20  # problems spelled out; the others are counted
+BLOCK = 2048  # rows whose planes are in memory at once; 36 MB as bytes
+MOVES = 1 << 20  # moves in memory at once
+
+Problems = Iterator[str]
+
+
+@dataclass(slots=True)
+class Verdict:
+    games: int = 0
+    rows: int = 0  # all of them
+    recomputed: int = 0  # rows whose planes were encoded again
+    problems: list[str] = field(default_factory=list)  # the first ones
+    count: int = 0  # of problems
+    seconds: float = 0.0
+
+    @property
+    def sound(self) -> bool:
+        return self.count == 0
+
+    def add(self, problem: str) -> None:
+        self.count += 1
+        if len(self.problems) < LISTED:
+            self.problems.append(problem)
+
+
+def verify(rows: Rows, *, sample: int | None = 1000, seed: int = 0, split: str | None = None) -> Verdict:
+    """`sample` is how many rows to encode again, None for all; `split` is where to draw them from."""
+    started = time.perf_counter()
+    verdict = Verdict(rows=rows.count)
+    try:
+        first, stop = rows.bounds(split)
+        steps: list[Callable[[], Problems]] = [
+            lambda: check_structure(rows),
+            lambda: check_games(rows),
+            lambda: check_labels(rows),
+            lambda: check_planes(rows, draw_rows(first, stop, sample, seed), verdict),
+        ]
+        for step in steps[:2]:
+            for problem in step():
+                verdict.add(problem)
+        if verdict.sound:
+            for step in steps[2:]:
+                for problem in step():
+                    verdict.add(problem)
+    except OSError as error:  # a chunk that can't be unpacked
+        verdict.add(f"the file can't be read: {first_line(error)}")
+    verdict.games = len(rows.file.games["split"])
+    verdict.seconds = time.perf_counter() - started
+    return verdict
+
+
+def draw_rows(first: int, stop: int, sample: int | None, seed: int) -> np.ndarray:
+    """Rows in order, none twice."""
+    if sample is None or sample >= stop - first:
+        return np.arange(first, stop)
+    return np.sort(np.random.default_rng(seed).choice(stop - first, sample, replace=False)) + first
+
+
+# --- structure and games
+
+
+def check_structure(rows: Rows) -> Problems:
+    games = rows.file.games
+    count = len(games["split"])
+    for name in GAME_COLUMNS:
+        yield from check_length(games[name], count)
+    for name in (*POSITION_COLUMNS, "planes", *(["symmetry"] if rows.plain else [])):
+        yield from check_length(rows.dataset(name), rows.count)
+    if rows.dataset("planes").shape[1:] != rows.expected_shape():
+        yield f"planes of a row have the shape {rows.dataset('planes').shape[1:]} instead of {rows.expected_shape()}"
+    positions, rest = divmod(rows.count, rows.copies)
+    if rest:
+        yield f"{rows.count} rows are no multiple of {rows.copies} symmetries"
+    for columns, name in ((FLAT_COLUMNS, "offset"), (SETUP_COLUMNS, "setup_offset")):
+        total = len(games[next(iter(columns))])
+        for flat in columns:
+            yield from check_length(games[flat], total)
+        yield from check_ascent(games[name], count, total)
+    yield from check_ascent(games["first_row"], count, positions)
+
+
+def check_length(dataset: h5py.Dataset, length: int) -> Problems:
+    if len(dataset) != length:
+        yield f"{dataset.name} has {len(dataset):,} entries instead of {length:,}"
+
+
+def check_ascent(dataset: h5py.Dataset, games: int, total: int) -> Problems:
+    """Game i has the entries values[i]:values[i + 1] of something that has `total`."""
+    values = dataset[:]
+    if len(values) != games + 1:
+        yield f"{dataset.name} has {len(values):,} entries instead of {games + 1:,}"
+    elif values[0] != 0 or values[-1] != total:
+        yield f"{dataset.name} goes from {values[0]:,} to {values[-1]:,} instead of from 0 to {total:,}"
+    for game in np.flatnonzero(np.diff(values) < 0):
+        yield f"{dataset.name} decreases after game {game}: {values[game]:,}, then {values[game + 1]:,}"
+
+
+def check_games(rows: Rows) -> Problems:
+    games, points = rows.file.games, range(rows.size**2)
+    possible = {
+        "moves": [*points, PASS], "colours": [BLACK, WHITE], "split": range(len(SPLITS)), "winner": [BLACK, WHITE, 0],
+        "setup_point": points, "setup_colour": [BLACK, WHITE, EMPTY], "value": [0, 1], "implicit_handicap": [0, 1],
+    }  # fmt: skip
+    for name, values in possible.items():
+        yield from check_values(games[name], np.array(values))
+    yield from check_setup(games)
+    yield from check_splits(rows)
+    identities = games["identity"][:]
+    unique, counts = np.unique(identities, return_counts=True)
+    for value in unique[counts > 1]:
+        yield f"one game is there several times: games {np.flatnonzero(identities == value).tolist()}"
+
+
+def check_values(dataset: h5py.Dataset, possible: np.ndarray) -> Problems:
+    values = dataset[:]
+    for at in np.flatnonzero(~np.isin(values, possible)):
+        yield f"{dataset.name}[{at}] is {values[at]}, which is not possible"
+
+
+def check_setup(games: h5py.Group) -> Problems:
+    """Changes come in the order of plies within each game, none of them after its last move."""
+    ply, offset, moves = games["setup_ply"][:].astype(np.int64), games["setup_offset"][:], np.diff(games["offset"][:])
+    game = np.repeat(np.arange(len(moves)), np.diff(offset))
+    for at in np.flatnonzero((ply < 0) | (ply > moves[game])):
+        yield f"set-up of game {game[at]} comes before move {ply[at] + 1}, of {moves[game[at]]} moves"
+    for at in np.flatnonzero((np.diff(ply) < 0) & (np.diff(game) == 0)):
+        yield f"set-up of game {game[at]} is not in the order of its moves"
+
+
+def check_splits(rows: Rows) -> Problems:
+    file = rows.file
+    split, first_row = file.games["split"][:], file.games["first_row"][:]
+    edges = np.searchsorted(split, np.arange(len(SPLITS) + 1))
+    if (np.diff(split.astype(np.int8)) < 0).any():
+        yield "games/split is not in order: train, then validation, then test"
+        return
+    for k, name in enumerate(SPLITS):
+        games = (int(edges[k]), int(edges[k + 1]))
+        for attribute, found, expected in (
+            ("split_games", file.split_games.get(name), games),
+            ("split_rows", file.split_rows.get(name), (int(first_row[games[0]]), int(first_row[games[1]]))),
+        ):
+            if found != expected:
+                yield f"attribute {attribute} has {name} at {found}, the games are at {expected}"
+    openings = file.games["opening"][:]
+    sides = np.unique(np.stack([openings, split.astype(np.uint64)]), axis=1)[0]  # an opening once for each side it is on
+    values, counts = np.unique(sides, return_counts=True)
+    for value in values[counts > 1]:
+        yield f"versions of one game are on several sides: games {np.flatnonzero(openings == value).tolist()}"
+    shares = file.config.get("games", {})
+    if "validation" in shares and "test" in shares:
+        for game, opening in enumerate(openings.tolist()):
+            if split_of(opening, shares["validation"], shares["test"]) != split[game]:
+                yield f"game {game} is in {SPLITS[split[game]]}, where its opening does not belong"
+
+
+# --- labels
+
+
+def check_labels(rows: Rows) -> Problems:
+    games = rows.file.games
+    offset, first_row, winner = games["offset"][:], games["first_row"][:], games["winner"][:]
+    for a, z in blocks(offset):
+        moves, colours = (games[name][offset[a] : offset[z]] for name in ("moves", "colours"))
+        played = np.flatnonzero(moves != PASS)
+        game = np.repeat(np.arange(a, z), np.diff(offset[a : z + 1]))[played]
+        wrong = np.flatnonzero(np.bincount(game - a, minlength=z - a) != np.diff(first_row[a : z + 1]))
+        for k in wrong + a:
+            yield f"game {k} has {first_row[k + 1] - first_row[k]} rows, but another number of moves that are no pass"
+        if len(wrong):
+            continue  # rows and moves of this block can't be laid side by side
+        expected = {
+            "game": game,
+            "ply": played + offset[a] - offset[game],
+            "to_play": colours[played],
+            "outcome": colours[played] * winner[game],
+        }
+        expected = {name: np.repeat(values, rows.copies) for name, values in expected.items()}
+        expected["move"] = symmetry.forward(rows.size)[: rows.copies, moves[played]].T.reshape(-1)
+        if rows.plain:
+            expected["symmetry"] = np.tile(np.arange(rows.copies), len(played))
+        first = int(first_row[a]) * rows.copies
+        for name, values in expected.items():
+            found = rows.column(name, first, first + len(values))
+            for k in np.flatnonzero(found != values):
+                yield f"row {first + k}: {name} is {found[k]}, the game says {values[k]}"
+        if rows.plain:
+            yield from check_actions(rows, first, first + len(played) * rows.copies)
+
+
+def check_actions(rows: Rows, first: int, stop: int) -> Problems:
+    """Row and column each on the board: their point alone would not tell."""
+    actions = rows.dataset("move")[first:stop]
+    for k in np.flatnonzero((actions >= rows.size).any(axis=1) & (to_points(actions, rows.size) < rows.size**2)):
+        yield f"row {first + k}: actions is {actions[k].tolist()}, off the board"
+
+
+def blocks(offset: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Ranges of games with about `MOVES` moves each."""
+    a, games = 0, len(offset) - 1
+    while a < games:
+        z = max(a + 1, int(np.searchsorted(offset, offset[a] + MOVES)))
+        yield a, min(z, games)
+        a = z
+
+
+# --- planes
+
+
+def check_planes(rows: Rows, chosen: np.ndarray, verdict: Verdict) -> Problems:
+    games = rows.file.games
+    first_row, identities, openings = (games[name][:] for name in ("first_row", "identity", "opening"))
+    moves = StoredMoves(rows)
+    for start in range(0, len(chosen), BLOCK):
+        block = chosen[start : start + BLOCK]
+        try:
+            found = read_rows(rows.dataset("planes"), block)
+        except OSError as error:
+            yield f"planes of the rows {block[0]} to {block[-1]} can't all be read: {first_line(error)}"
+            continue
+        game = np.searchsorted(first_row, block // rows.copies, side="right") - 1
+        edges = [0, *(np.flatnonzero(np.diff(game)) + 1).tolist(), len(block)]
+        for a, z in pairwise(edges):
+            g = int(game[a])
+            record = moves.record(g)
+            problem = record_problem(record) or identity_problem(record, int(identities[g]), int(openings[g]))
+            if problem:
+                yield f"game {g}: {problem}"
+                continue
+            skips = (block[a:z] // rows.copies - first_row[g]).tolist()
+            expected = expected_planes(rows, record, skips, (block[a:z] % rows.copies).tolist())
+            verdict.recomputed += z - a
+            for k in np.flatnonzero((found[a:z] != expected).reshape(z - a, -1).any(axis=1)):
+                yield f"row {block[a + k]} (game {g}): {describe_difference(rows, found[a + k], expected[k])}"
+
+
+class StoredMoves:
+    """What a replay needs of single games, without their texts; looking up HDF5 names takes longer than reading."""
+
+    def __init__(self, rows: Rows):
+        games = rows.file.games
+        self.size = rows.size
+        self.offset, self.setup_offset = games["offset"][:], games["setup_offset"][:]
+        self.flat = {name: games[name] for name in FLAT_COLUMNS}
+        self.setup = {name: games[name] for name in SETUP_COLUMNS}
+
+    def record(self, game: int) -> GameRecord:
+        moves, setup = (slice(*offset[game : game + 2].tolist()) for offset in (self.offset, self.setup_offset))
+        columns: dict[str, Any] = {name: column[moves] for name, column in self.flat.items()}
+        if setup.stop > setup.start:
+            columns |= {name: column[setup] for name, column in self.setup.items()}
+        return GameRecord(size=self.size, **columns)
+
+
+def record_problem(record: GameRecord) -> str:
+    """Why the record can't be replayed, or ''; points are looked at before compiled code believes them."""
+    points = record.size**2
+    if not ((record.moves >= 0) & ((record.moves < points) | (record.moves == PASS))).all():
+        return "a move is off the board"
+    if not ((record.setup_point >= 0) & (record.setup_point < points)).all():
+        return "a set-up stone is off the board"
+    if not (np.abs(record.colours) == 1).all() or not (np.abs(record.setup_colour) <= 1).all():
+        return "a colour is none"
+    legal, why = REPLAYER.legal_moves(record)
+    return "" if why == SOUND else find_problem(record, legal, why).detail
+
+
+def identity_problem(record: GameRecord, stored: int, stored_opening: int) -> str:
+    if identity(record) != stored:
+        return "its identity is not that of its moves"
+    return "" if opening_identity(record) == stored_opening else "its opening is not that of its moves"
+
+
+def expected_planes(rows: Rows, record: GameRecord, skips: Sequence[int], turns: Sequence[int]) -> np.ndarray:
+    """Planes as the layout has them: of the positions `skips` (increasing) of a legal game, each turned by its symmetry."""
+    first, count = skips[0], skips[-1] - skips[0] + 1
+    packed = np.zeros((count, record.size**2, ROW_BYTES), np.uint8)
+    plies = np.zeros(count, np.int16)
+    encode_game(
+        new_boards(1, record.size), 0, record.size, record.moves, record.colours,
+        record.setup_ply, record.setup_point, record.setup_colour,
+        first, packed, plies, new_steps(), np.zeros(VERTICES, np.uint64),
+    )  # fmt: skip
+    chosen = packed[np.array(skips) - first]
+    sources = symmetry.backward(record.size)[np.array(turns), : record.size**2]  # [rows, points]
+    turned = np.take_along_axis(chosen, sources[:, :, None].astype(np.int64), axis=1)
+    return unpack(turned, record.size) if rows.plain else turned
+
+
+def describe_difference(rows: Rows, found: np.ndarray, expected: np.ndarray) -> str:
+    """Which planes, and where."""
+    ours, theirs = (planes if rows.plain else unpack(planes, rows.size) for planes in (found, expected))
+    names = plane_names()
+    parts = []
+    for plane in np.flatnonzero((ours != theirs).reshape(len(names), -1).any(axis=1)):
+        points = np.flatnonzero(ours[plane] != theirs[plane])
+        where = " ".join(to_gtp(int(point), rows.size) for point in points[:4])
+        parts.append(f"{names[plane]} at {where}{' ...' if len(points) > 4 else ''}")
+    return f"planes differ: {', '.join(parts[:4])}{f' and {len(parts) - 4} more planes' if len(parts) > 4 else ''}"
+
+
+REPLAYER = Replayer()
