@@ -1,25 +1,26 @@
 """Which rows make which batch: a pure function of a seed and of the batch's number, so that training can go on anywhere.
 
-The batches of a training run are numbered from 0 without end. One *pass* over the rows is dealt like this: the HDF5 chunks in random
-order, laid end to end; each rank takes an equal stretch of that; a stretch is cut into *pools*, each shuffled within itself and cut
-into batches. So every row comes at most once in a pass, on one rank, and a chunk is read once a pass. What does
-not fill a batch on every rank is left out, other rows each time. An *epoch* is one pass, or eight where each row comes in
-all symmetries.
+The batches of a training run are numbered from 0 without end. One *pass* over the rows is dealt like this: the HDF5 chunks
+in random order, laid end to end; each rank takes an equal stretch of that; a stretch is cut into *pools*, each shuffled
+within itself and cut into batches. So every row comes at most once in a pass, on one rank, and a chunk is read once (twice
+where a pool ends within it). What does not fill a batch on every rank is left out, other rows each time. An *epoch* is one
+pass, or eight where each row comes in all symmetries.
 
-Randomness is hashing: of a row, of a place in a pool, of a game, with a key made of the seed and the number of the pass. It does
-not depend on library versions, and nothing has to be drawn before it.
+Randomness is hashing: of a row, of a place in a pool, of a game, with a key made of the seed and the number of the pass. It
+does not depend on library versions, and nothing has to be drawn before it.
 """
 
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from data.hdf5 import CHUNK, DatasetError, DatasetFile
 from data.symmetry import COUNT
 
-POOL_ROWS = 65536  # 209 different games in a batch of 256, where a shuffle of everything has 223
+POOL_ROWS = 131_072  # 225 different games in a batch of 256, where a shuffle of millions of rows has 254; half as many: 199
 EVALUATION_ROWS = 8192  # read at once where nothing is shuffled
 EVALUATION_SEED = 0  # the same positions in every run
 
@@ -129,7 +130,7 @@ class TrainOrder:
         number, batch = divmod(start, self.batches)
         while True:
             deal = Deal(self.candidates.draw(key(self.seed, "draw", number // self.passes)), key(self.seed, "blocks", number))
-            for first, stop in zip(bounds[:-1], bounds[1:], strict=True):
+            for first, stop in pairwise(bounds):
                 if batch < stop:
                     yield self.pool(number, deal, first, stop)
             number, batch = number + 1, 0
@@ -163,10 +164,8 @@ class Deal:
 
     def rows(self, first: int, stop: int) -> np.ndarray:
         """int64: the rows at these places."""
-        i = int(np.searchsorted(self.bounds, first, side="right")) - 1
-        j = int(np.searchsorted(self.bounds, stop, side="left"))
         places = np.arange(first, stop)
-        block = np.repeat(np.arange(i, j), np.diff(np.clip(self.bounds[i : j + 1], first, stop)))
+        block = np.searchsorted(self.bounds, places, side="right") - 1
         return self.selection.at(self.starts[block] + places - self.bounds[block])
 
 
@@ -183,7 +182,8 @@ class EvaluationOrder:
 
     def __len__(self) -> int:
         """Batches on each rank."""
-        return -(-(-(-len(self.candidates) // self.world)) // self.batch_size)
+        most = (len(self.candidates) + self.world - 1) // self.world  # rows of one rank
+        return (most + self.batch_size - 1) // self.batch_size
 
     def pools(self, start: int = 0) -> Iterator[Pool]:
         selection = self.candidates.draw(key(EVALUATION_SEED, "evaluation"))
