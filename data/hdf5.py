@@ -49,7 +49,7 @@ GAME_COLUMNS: dict[str, Any] = {
     "komi": np.float32,  # NaN if unknown
     "winner": np.int8,  # +1, -1, 0 for drawn and unknown
     "value": np.uint8,  # 1 if the outcome may teach a value net: see `value` in the configuration
-    "handicap": np.int8,  # stones on the board before the first move, 0 or from 2 up
+    "handicap": np.int16,  # stones on the board before the first move, 0 or from 2 up
     "implicit_handicap": np.uint8,  # 1 if those were announced and not recorded, and have been put back
     "black_rank": np.int8,  # kyu -30..-1, dan 1..9, professional 11..19, unknown 0
     "white_rank": np.int8,
@@ -88,8 +88,8 @@ class DatasetFile:
         attributes = self.file.attrs
         self.size = int(attributes["size"])
         self.layout = str(attributes["layout"])
-        self.split_rows = {name: tuple(map(int, rows)) for name, rows in json.loads(attributes["split_rows"]).items()}
-        self.split_games = {name: tuple(map(int, rows)) for name, rows in json.loads(attributes["split_games"]).items()}
+        self.split_rows = {name: (int(a), int(z)) for name, (a, z) in json.loads(attributes["split_rows"]).items()}
+        self.split_games = {name: (int(a), int(z)) for name, (a, z) in json.loads(attributes["split_games"]).items()}
         self.config = json.loads(attributes["config"])
         self.sources = json.loads(attributes["sources"])
 

@@ -50,7 +50,8 @@ import numba  # noqa: E402  (see above)
 from numba import types  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
-numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]  # somebody may have imported Numba before us
+config: Any = numba.config  # its names are made at run time
+config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]  # somebody may have imported Numba before us
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -58,7 +59,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
 
 
-if numba.config.DISABLE_JIT:
+if config.DISABLE_JIT:
 
     def popcount(word: Any) -> int:
         """Number of ones in a uint64."""

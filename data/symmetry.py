@@ -4,7 +4,7 @@ Symmetry k maps a point (row, column): if k & 4, row and column are swapped firs
 column -> n-1-column. Symmetry 0 is the identity. Planes, moves and records are turned by the same table:
 
     forward(size)[k, p]  is where point p goes          backward(size)[k, q]  is which point comes to q
-    turned_planes = planes[..., backward(size)[k]]      turned_move = forward(size)[k, move]
+    turned = planes[..., backward(size)[k, : size**2]]      turned_move = forward(size)[k, move]
 
 Both tables map `PASS` to itself.
 """

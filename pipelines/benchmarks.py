@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,11 @@ from data.build_parts import GameOptions
 from data.builder import BuildOptions, build
 from data.executors import Executor
 from data.features import ROW_BYTES
+from data.hdf5 import DatasetFile
 from data.ladder_kernels import new_steps
+from data.loader import Loader
 from data.members import Limits
+from data.order import Candidates, TrainOrder
 from data.record import GameRecord
 from data.replay import Replayer, count_positions
 from data.sgf import ReadOptions, read_games
@@ -196,6 +200,18 @@ def build_on_two_cores(material: Material) -> float:
 @benchmark("dataset on disk", "bytes/position", 60, clock="size", higher=False)
 def bytes_a_position(material: Material) -> float:
     return float(material.build(1, "one.h5")[1]["bytes_a_position"])  # type: ignore[arg-type]
+
+
+@benchmark("loader: shuffled, turned, expanded batches, one core", "positions/s", 250_000)
+def loader(material: Material) -> float:
+    path = material.folder / "one.h5"
+    if not path.exists():
+        material.build(1, "one.h5")
+    file = DatasetFile(path)
+    order = TrainOrder(Candidates(*file.split_rows["train"]), batch_size=256)
+    started = time.process_time()
+    seen = sum(len(batch["move"]) for batch in islice(Loader(file, order).batches(), len(order)))
+    return seen / (time.process_time() - started)
 
 
 @benchmark("memory of a building process", "GB", 1.5, clock="peak", higher=False)

@@ -533,10 +533,14 @@ def test_a_copy_has_the_rules_and_the_history_and_goes_its_own_way():
     assert (twin.komi, twin.ko_rule, twin.suicide) == (3, "positional", True)
     assert_forbidden(twin, drawn.point("b"), "superko")
     twin.play(PASS)
-    twin.undo()
-    twin.undo()
+    for _ in "c", "a", "pass":
+        twin.undo()
+    assert_looks(twin, SEND_TWO)
     assert fields_of(board.record) == before
     assert_forbidden(board, drawn.point("b"), "superko")
+    for _ in "c", "a":
+        board.undo()
+    assert_looks(board, SEND_TWO)
 
 
 def test_setup_puts_stones_on_and_takes_them_off_without_a_turn():
@@ -741,28 +745,32 @@ def compare_game(size, seed, plies):
     rng = np.random.default_rng([size, seed])
     rules = {"ko": list(KO_RULES)[seed % 3], "suicide": bool(seed % 2)}
     board, other = Board(size, komi=0, **rules), SecondOpinion(size, **rules)
+    taken = []
     for _ in range(plies):
         colour = board.to_play * (1 if rng.random() < 0.97 else -1)
         move = PASS
-        candidates = rng.permutation(size * size) if size <= 4 else rng.integers(size * size, size=60)
-        for k, point in enumerate(candidates.tolist()):
+        anywhere = rng.permutation(size * size) if size <= 4 else rng.integers(size * size, size=60)
+        for k, point in enumerate(taken + anywhere.tolist()):  # retaking is tried first: kos and superkos come of it
             reason = other.verdict(point, colour)
             assert board.is_legal(point, colour) == (not reason), f"{point} {reason}\n{board!r}"
             if reason and k < 3:
-                before = fields_of(board.record)
+                record = fields_of(board.record)
                 with pytest.raises(IllegalMove) as error:
                     board.play(point, colour)
                 assert error.value.reason == reason
-                assert fields_of(board.record) == before
+                assert fields_of(board.record) == record
             if not reason and rng.random() < 0.9:
                 move = point
                 break
+        before = board.colours()
         board.play(move, colour)
         other.play(move, colour)
+        taken = np.flatnonzero((before != EMPTY) & (board.colours() == EMPTY)).tolist()
         assert board.colours().ravel().tolist() == other.colours(), f"{move}\n{board!r}"
         assert board.ko == other.ko, f"{move}\n{board!r}"
         assert board.to_play == other.to_play
     board.check()
+    assert board.score() == other.board.area_score()
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -774,15 +782,15 @@ def test_random_games_are_the_same_on_sgfmills_board(size):
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_thousands_of_random_games_are_the_same_on_sgfmills_board(size):
-    for seed in range(1000, 1000 + scaled(180, 3)):
-        compare_game(size, seed, 2 * size * size + 10)
+    for seed in range(1000, 1000 + scaled(120, 3)):
+        compare_game(size, seed, min(2 * size * size + 10, 500))
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_score_is_the_one_that_sgfmill_counts(size):
     """sgfmill gives a region that touches both colours to both, which is the same difference."""
     rng = np.random.default_rng(500 + size)
-    for plies in rng.integers(2 * size * size, size=scaled(10, 2)).tolist():
+    for plies in rng.integers(2 * size * size, size=scaled(5, 2)).tolist():
         board = random_board(size, rng, min(plies, scaled(800, 40)), komi=0)
         other = SgfmillBoard(size)
         sides = [[to_sgfmill(point, size) for point in board.stones(colour)] for colour in (BLACK, WHITE)]
