@@ -1,5 +1,6 @@
 # Every target makes .venv first if it is not there, or is older than pyproject.toml.
-PYTHON ?= python3
+SUITS = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(SUITS)' 2>/dev/null && echo $$p && exit; done; echo python3)
 BIN := .venv/bin
 RULES := tests/test_coords.py tests/test_symmetry.py tests/test_board.py tests/test_board_kernels.py tests/test_rollouts.py \
 	tests/test_planes.py
@@ -11,7 +12,8 @@ help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 18
 
 .venv/installed: pyproject.toml
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -c '$(SUITS)' || { echo "Python 3.11 to 3.13 is needed; name one, as in: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 

@@ -5,10 +5,13 @@ integers from the top left and `PASS` (see `coords.py`); colours are `BLACK` +1 
 allowed raises `IllegalMove` or another ValueError with one clear sentence, and leaves the board as it was.
 
 Rules: suicide is forbidden unless `suicide=True` (then of two stones or more, as Tromp-Taylor has it); `ko` is one of `KO_RULES`;
-two passes end the game; `score` counts area, which Tromp-Taylor and Chinese rules share.
+two passes end the game, which `ended` reports and nothing enforces: clean-up may go on after them; `score` counts area,
+which Tromp-Taylor and Chinese rules share.
 """
 
+import math
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,14 @@ KO_RULES = {
     "positional": "no whole-board position may come back",
     "situational": "no whole-board position may come back with the same player to move",
     "simple": "only the immediate recapture of a single stone is forbidden",
+}
+
+
+REFUSALS = {
+    "occupied": "there is a stone already",
+    "suicide": "suicide",
+    "ko": "ko",
+    "superko": "the position was there before",
 }
 
 
@@ -35,18 +46,21 @@ class Board:
     def __init__(self, size: int = MAX_SIZE, *, komi: float = 7.5, ko: str = "positional", suicide: bool = False):
         if not isinstance(size, (int, np.integer)) or not MIN_SIZE <= size <= MAX_SIZE:
             raise ValueError(f"board size {size!r}: whole numbers from {MIN_SIZE} to {MAX_SIZE} are possible")
-        if ko not in KO_RULES:
+        if not isinstance(ko, str) or ko not in KO_RULES:
             raise ValueError(f"ko rule {ko!r}: one of {', '.join(KO_RULES)} is possible")
         try:
             self.komi = float(komi)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"komi {komi!r}: a number is expected") from None
+        if not math.isfinite(self.komi):
+            raise ValueError(f"komi {komi!r}: a number is expected")
         self.ko_rule = ko
         self.suicide = suicide
         self.size = int(size)
         self.record = kernels.new_boards(1, self.size)
         self._past: list[np.ndarray] = []  # the record before each turn
         self._seen: list[int] = []  # the same positions as superko sees them
+        self._moves: list[tuple[int, int]] = []
 
     @property
     def to_play(self) -> int:
@@ -55,7 +69,14 @@ class Board:
     @to_play.setter
     def to_play(self, colour: int) -> None:
         check_colour(colour)
+        if colour != self.to_play:
+            self.record["ko"] = kernels.NO_VERTEX  # it forbade the other one to take back
         self.record["to_play"] = colour
+
+    @property
+    def moves(self) -> list[tuple[int, int]]:
+        """The turns since the last set-up: (point or PASS, colour) each."""
+        return self._moves.copy()
 
     @property
     def ply(self) -> int:
@@ -101,22 +122,25 @@ class Board:
     def play(self, move: int, colour: int | None = None) -> None:
         """One turn: a stone or `PASS`, by the player to move unless `colour` says otherwise."""
         colour = self._player(colour)
-        problem = self._problem(move, colour)
-        if problem:
-            raise problem
+        reason = self._judge(move, colour)
+        if reason:
+            name, player = self._name(move), COLOUR_NAMES[colour]
+            raise IllegalMove(reason, f"{player} can't play {name}: {REFUSALS[reason]}")
         self._past.append(self.record.copy())
         self._seen.append(self._key(self.hash, colour))
-        if move == PASS:
+        self._moves.append((int(move), colour))
+        if is_pass(move):
             kernels.play_pass(self.record[0], colour)
         else:
             kernels.play(self.record[0], np.uint16(self._vertex(move)), colour)
 
     def is_legal(self, move: int, colour: int | None = None) -> bool:
-        return self._problem(move, self._player(colour)) is None
+        return not self._judge(move, self._player(colour))
 
     def legal_points(self, colour: int | None = None) -> list[int]:
         """Where a stone may be put; a pass is always possible besides."""
-        return [point for point in range(self.size**2) if self.is_legal(point, colour)]
+        reasons = self._judge_points(0, self.size**2, self._player(colour))
+        return [point for point, reason in enumerate(reasons) if not reason]
 
     def undo(self) -> None:
         """Take back the last turn."""
@@ -124,13 +148,22 @@ class Board:
             raise ValueError("there is no turn to take back")
         self.record = self._past.pop()
         self._seen.pop()
+        self._moves.pop()
 
     def setup(self, *, black: Any = (), white: Any = (), empty: Any = ()) -> None:
         """Put stones on the board or take them off, outside the game: no turn, no capture, and no way back with `undo`."""
         changed = self.record.copy()
+        named: set[int] = set()
         for points, colour in ((black, BLACK), (white, WHITE), (empty, EMPTY)):
-            for point in points:
+            try:
+                wanted = list(points)
+            except TypeError:
+                raise ValueError(f"set-up: a list of points is expected, not {points!r}") from None
+            for point in wanted:
                 vertex = self._vertex(point)
+                if vertex in named:
+                    raise ValueError(f"set-up names {self._name(point)} twice")
+                named.add(vertex)
                 changed["color"][0, vertex] = colour
                 changed["placed"][0, vertex] = kernels.LONG_AGO
         if not kernels.rebuild(changed[0]):
@@ -139,12 +172,14 @@ class Board:
         self.record = changed
         self._past.clear()
         self._seen.clear()
+        self._moves.clear()
 
     def copy(self) -> "Board":
         twin = Board.__new__(Board)
         twin.size, twin.komi, twin.ko_rule, twin.suicide = self.size, self.komi, self.ko_rule, self.suicide
         twin.record = self.record.copy()
         twin._seen = self._seen.copy()
+        twin._moves = self._moves.copy()
         twin._past = self._past.copy()  # past records are never written to
         return twin
 
@@ -180,7 +215,8 @@ class Board:
                 assert (ours[field][head] == true[field][first]).all(), f"{field} of the string on {at} is wrong"
 
     def __str__(self) -> str:
-        return draw(self.colours(), last=None)
+        last = self._moves[-1][0] if self._moves else PASS
+        return draw(self.colours(), last=None if last == PASS else last)
 
     def __repr__(self) -> str:
         return f"Board(size={self.size}, ply={self.ply}, to_play={COLOUR_NAMES[self.to_play]})\n{self}"
@@ -191,22 +227,27 @@ class Board:
         check_colour(colour)
         return int(colour)
 
-    def _problem(self, move: int, colour: int) -> IllegalMove | None:
-        if move == PASS:
-            return None
-        vertex = np.uint16(self._vertex(move))
-        board = self.record[0]
-        player = COLOUR_NAMES[colour]
-        if board["color"][vertex] != EMPTY:
-            return IllegalMove("occupied", f"{player} can't play {self._name(move)}: there is a stone already")
-        if kernels.is_suicide(board, vertex, colour) and (not self.suicide or kernels.is_lone(board, vertex, colour)):
-            return IllegalMove("suicide", f"{player} can't play {self._name(move)}: suicide")
+    def _judge(self, move: int, colour: int) -> str:
+        """Why a move is not allowed, a key of REFUSALS, or ''."""
+        if is_pass(move):
+            return ""
+        check_point(move, self.size)
+        return self._judge_points(int(move), int(move) + 1, colour)[0]
+
+    def _judge_points(self, first: int, stop: int, colour: int) -> list[str]:
+        verdicts, hashes = np.zeros(stop - first, np.uint8), np.zeros(stop - first, np.uint64)
+        kernels.judge(self.record, 0, colour, first, stop, verdicts, hashes)
+        seen = set(self._seen) if stop - first > 1 else self._seen
+        return [self._refusal(int(v), int(h), colour, seen) for v, h in zip(verdicts, hashes, strict=True)]
+
+    def _refusal(self, verdict: int, hashed: int, colour: int, seen: Any) -> str:
+        if verdict == kernels.OCCUPIED:
+            return "occupied"
+        if verdict == kernels.LONE_SUICIDE or (verdict == kernels.SUICIDE and not self.suicide):
+            return "suicide"
         if self.ko_rule == "simple":
-            if vertex == board["ko"] and colour == self.to_play:
-                return IllegalMove("ko", f"{player} can't play {self._name(move)}: ko")
-        elif self._key(int(kernels.hash_after(board, vertex, colour)), -colour) in self._seen:
-            return IllegalMove("superko", f"{player} can't play {self._name(move)}: the position was there before")
-        return None
+            return "ko" if verdict == kernels.KO and colour == self.to_play else ""
+        return "superko" if self._key(hashed, -colour) in seen else ""
 
     def _key(self, hashed: int, to_play: int) -> int:
         """What superko compares: the stones, and under the situational rule whose turn it is."""
@@ -243,6 +284,10 @@ def circle(record: Any, head: int) -> list[int]:
         vertices.append(v)
         assert len(vertices) <= kernels.VERTICES, "a string's circle does not close"
     return vertices
+
+
+def is_pass(move: object) -> bool:
+    return isinstance(move, Integral) and int(move) == PASS
 
 
 def check_colour(colour: int) -> None:

@@ -25,13 +25,14 @@ NO_VERTEX = 0  # vertex 0 is wall: as a ko point it means that there is none
 DAME = 3  # in `area` while it works: seen, and nobody's
 REGION_OWNER = (DAME, 1, -1, DAME)  # by what an empty region touches: nothing, Black, White, both
 REGION_POINTS = (0, 1, -1, 0)
+SOUND, OCCUPIED, KO, SUICIDE, LONE_SUICIDE = 0, 1, 2, 3, 4  # verdicts on a move; the last is one that would change nothing
 LONG_AGO = -1000  # when set-up stones count as placed: more than eight turns before any move
 
 BOARD = np.dtype(
     [
         ("side", np.uint16),  # the board's size; a record has a `size` of its own, which interpreted code would read
         ("to_play", np.int8),
-        ("passes", np.uint8),  # in a row, up to now
+        ("passes", np.uint8),  # in a row, up to now; more than two are two
         ("ko", np.uint16),  # vertex forbidden by simple ko, or NO_VERTEX
         ("n_empty", np.uint16),
         ("ply", np.int16),  # turns taken: moves and passes
@@ -342,7 +343,8 @@ def play(b, v, colour):
 def play_pass(b, colour):
     b.ko = NO_VERTEX
     b.ply += 1
-    b.passes += np.uint8(1)
+    if b.passes < 2:
+        b.passes += np.uint8(1)
     b.to_play = -colour
 
 
@@ -373,6 +375,26 @@ def is_lone(b, v, colour):
 def is_legal(b, v, colour):
     """Empty, no simple ko, no suicide: *legal* as the planes mean it."""
     return b.color[v] == EMPTY and v != b.ko and not is_suicide(b, v, colour)
+
+
+@kernel
+def verdict(b, v, colour):
+    """What is against a move, superko left aside: `SOUND` or the first that holds."""
+    if b.color[v] != EMPTY:
+        return OCCUPIED
+    if is_suicide(b, v, colour):
+        return LONE_SUICIDE if is_lone(b, v, colour) else SUICIDE
+    return KO if v == b.ko else SOUND
+
+
+@kernel
+def judge(boards, i, colour, first, stop, verdicts, hashes):
+    """The verdict and the hash after the move for each of the points first..stop of board i."""
+    b = boards[i]
+    for point in range(first, stop):
+        v = to_vertex(point, b.side)
+        verdicts[point - first] = verdict(b, v, colour)
+        hashes[point - first] = b.hash if b.color[v] != EMPTY else hash_after(b, v, colour)
 
 
 @kernel

@@ -50,7 +50,7 @@ def check_point(point: int, size: int) -> None:
 
 
 def within(index: object, limit: int) -> bool:
-    return isinstance(index, Integral) and 0 <= int(index) < limit
+    return isinstance(index, Integral) and not isinstance(index, bool) and 0 <= int(index) < limit
 
 
 def to_gtp(point: int, size: int) -> str:
@@ -61,6 +61,8 @@ def to_gtp(point: int, size: int) -> str:
 
 
 def from_gtp(text: str, size: int) -> int:
+    if not isinstance(text, str):
+        raise CoordinateError(f"{text!r} is no point: text such as D4 is expected")
     name = text.strip().upper()
     if name == "PASS":
         return PASS
@@ -82,6 +84,8 @@ def to_sgf(point: int, size: int) -> str:
 
 def from_sgf(text: str | bytes, size: int) -> int:
     """`''` and `tt` are passes; white space around the letters is forgiven, as archives have it."""
+    if not isinstance(text, (str, bytes)):
+        raise CoordinateError(f"{text!r} is no SGF point: two letters are expected, as in dd")
     name = (text.decode("latin-1") if isinstance(text, bytes) else text).strip()
     if name in ("", "tt"):
         return PASS
@@ -104,5 +108,7 @@ def to_sgfmill(point: int, size: int) -> tuple[int, int] | None:
 def from_sgfmill(move: tuple[int, int] | None, size: int) -> int:
     if move is None:
         return PASS
+    if not (isinstance(move, tuple) and len(move) == 2):
+        raise CoordinateError(f"{move!r} is no move of sgfmill: (row, column) or None is expected")
     row, column = to_row_column(from_row_column(*move, size), size)
     return (size - 1 - row) * size + column

@@ -41,7 +41,7 @@ class Replayer:
             problem = find_problem(record, legal, why)
             if illegal == "drop" or problem.reason == "handicap contradicted" or legal == 0:
                 return problem
-            record = cut(record, legal, problem.detail)
+            record = cut(record, legal, f"{problem.reason}: {problem.detail}")
         if not (record.moves != PASS).any():
             return Rejected("no legal moves", record.cut or "passes only", record.source)
         return record
@@ -52,9 +52,15 @@ def find_problem(record: GameRecord, ply: int, why: int) -> Rejected:
         return Rejected("illegal setup", f"before move {ply + 1}: a string has no liberty", record.source)
     point = int(record.moves[ply])
     name = to_gtp(point, record.size)
-    if why == kernels.OCCUPIED and record.implicit_handicap and point in record.setup_point[record.setup_ply == 0]:
+    if why == kernels.OCCUPIED and is_put_back(record, point, ply):
         return Rejected("handicap contradicted", f"move {ply + 1} at {name}", record.source)
     return Rejected("illegal move", f"move {ply + 1} at {name}: {WORDS[why]}", record.source)
+
+
+def is_put_back(record: GameRecord, point: int, ply: int) -> bool:
+    """Whether the stone that is on the point before this ply is a handicap stone that nobody recorded."""
+    placed = point in record.setup_point[record.setup_ply == 0]
+    return record.implicit_handicap and placed and point not in record.moves[:ply]
 
 
 def cut(record: GameRecord, moves: int, why: str) -> GameRecord:
@@ -67,7 +73,7 @@ def cut(record: GameRecord, moves: int, why: str) -> GameRecord:
         setup_ply=record.setup_ply[setup],
         setup_point=record.setup_point[setup],
         setup_colour=record.setup_colour[setup],
-        cut=f"illegal move: {why}",
+        cut=why,
     )
 
 

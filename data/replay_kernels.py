@@ -1,27 +1,21 @@
 """Replay of recorded games: the rules applied to a record's arrays, and the planes of each of its positions.
 
 A record's moves come in order with their colours; set-up changes stand in arrays of their own, each with the ply it comes
-before. A replay allows what archives hold: suicide and superko are judged by the option's rules elsewhere, here only by *legal*
-as the planes mean it (empty, no simple ko, no suicide).
+before. A move is legal here as the planes mean it: on an empty point, no simple ko, no suicide. Superko takes no part.
 """
 
-import numpy as np
-
-from data.board_kernels import LONG_AGO, is_suicide, play, play_pass, rebuild, reset, to_vertex
-from data.coords import EMPTY, PASS
+from data.board_kernels import KO, LONG_AGO, OCCUPIED, SOUND, SUICIDE, play, play_pass, rebuild, reset, to_vertex, verdict
+from data.coords import PASS
 from data.jit import kernel
 from data.plane_kernels import encode
 
-SOUND = 0  # why a replay ended
-OCCUPIED = 1
-KO = 2
-SUICIDE = 3
-BAD_SETUP = 4  # set-up leaves a string without a liberty
+BAD_SETUP = 5  # set-up leaves a string without a liberty: why a replay ended, besides the verdicts on moves
+__all__ = ["BAD_SETUP", "KO", "OCCUPIED", "SOUND", "SUICIDE", "encode_game", "replay"]
 
 
 @kernel
 def change(b, setup_ply, setup_point, setup_colour, at, ply):
-    """Apply the set-up changes that come before `ply`, from index `at`; returns the next index, or -1 if a string has no liberty."""
+    """Apply the set-up changes that come before `ply`, from index `at`; returns the next index, or -1 for a dead string."""
     first = at
     while at < len(setup_ply) and setup_ply[at] <= ply:
         v = to_vertex(setup_point[at], b.side)
@@ -31,15 +25,6 @@ def change(b, setup_ply, setup_point, setup_colour, at, ply):
     if at > first and not rebuild(b):
         return -1
     return at
-
-
-@kernel
-def problem(b, v, colour):
-    if b.color[v] != EMPTY:
-        return OCCUPIED
-    if v == b.ko:
-        return KO
-    return SUICIDE if is_suicide(b, v, colour) else SOUND
 
 
 @kernel
@@ -59,9 +44,9 @@ def replay(boards, i, size, moves, colours, setup_ply, setup_point, setup_colour
             play_pass(b, colours[k])
         else:
             v = to_vertex(moves[k], size)
-            why = problem(b, v, colours[k])
+            why = verdict(b, v, colours[k])
             if why != SOUND:
-                return k, why
+                return k, min(why, SUICIDE)
             play(b, v, colours[k])
     return len(moves), SOUND
 
@@ -70,8 +55,8 @@ def replay(boards, i, size, moves, colours, setup_ply, setup_point, setup_colour
 def encode_game(boards, i, size, moves, colours, setup_ply, setup_point, setup_colour, skip, planes, plies, steps, words):
     """Replay a legal record and encode the positions before its moves, passes left out.
 
-    The first `skip` of them are left out too; the rest go to `planes` uint8 [n, points, 6] and `plies` int16 [n] until these are full.
-    Returns how many were written.
+    The first `skip` of them are left out too; the rest go to `planes` uint8 [n, points, 6] and `plies` int16 [n] until these are
+    full. Returns how many were written.
     """
     reset(boards, i, size)
     b = boards[i]

@@ -2,7 +2,7 @@
 
 A rollout owns one board and ends with two passes or at its length cap. The mover scans from a random empty point and
 plays the first move that is legal and does not fill an own eye; it passes when there is none. Random state is an array
-of one uint64, an argument like all the rest, so that a search can be repeated move for move.
+of one uint64 from `new_state`, an argument like all the rest, so that a search can be repeated move for move.
 """
 
 import numpy as np
@@ -12,6 +12,12 @@ from data.coords import EMPTY
 from data.jit import kernel
 
 MAX_PLIES = 3  # times the number of points: a cap for rollouts that superko would have ended
+
+
+def new_state(seed: int, worker: int = 0) -> np.ndarray:
+    """Random state for one thread: never 0, where xorshift stays, and far apart for neighbouring seeds and workers."""
+    words = np.random.SeedSequence([seed, worker]).generate_state(1, np.uint64)
+    return np.maximum(words, np.uint64(1))
 
 
 @kernel

@@ -4,10 +4,12 @@ Compiled loops are timed by the CPU seconds of one thread, which other programs 
 clock, and so is whatever uses two threads. A benchmark compiles and warms up before its first run is timed.
 """
 
+import io
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -28,12 +30,12 @@ from data.features import ROW_BYTES
 from data.hdf5 import DatasetFile
 from data.ladder_kernels import new_steps
 from data.loader import Loader
-from data.members import Limits
+from data.members import Limits, Member
 from data.order import Candidates, TrainOrder
 from data.record import GameRecord
 from data.replay import Replayer, count_positions
 from data.sgf import ReadOptions, read_games
-from mcts.rollout_kernels import uniform_rollouts
+from mcts.rollout_kernels import new_state, uniform_rollouts
 from pipelines.wiring import ROOT
 
 SAMPLE_GAMES = ROOT / "data" / "sample_games" / "engine_games.tar.xz"
@@ -82,19 +84,23 @@ class Material:
         return [game for game in admitted if isinstance(game, GameRecord)]
 
     def read(self) -> Iterator[object]:
-        left = self.most
-        for source in archives.find_sources([self.source], Path.cwd()):
-            for member in archives.read_members(source, Limits()):
-                for game in read_games(member.data, source=member.name, options=ReadOptions()):
-                    yield game
-                    left -= 1
-                    if left == 0:
-                        return
+        for member in islice(self.members(), self.most):
+            yield from read_games(member.data, source=member.name, options=ReadOptions())
 
     @cached_property
     def archive(self) -> Path:
-        """The games as one archive, as a build takes them: the source itself where it is not cut short."""
-        return Path(self.source).absolute()
+        """The games as one compressed archive, as they are downloaded: the first ones of the source."""
+        path = self.folder / "games.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            for number, member in enumerate(islice(self.members(), self.most)):
+                entry = tarfile.TarInfo(f"{number:06d}.sgf")
+                entry.size = len(member.data)
+                archive.addfile(entry, io.BytesIO(member.data))
+        return path
+
+    def members(self) -> Iterator[Member]:
+        for source in archives.find_sources([self.source], Path.cwd()):
+            yield from archives.read_members(source, Limits())
 
     def build(self, workers: int, name: str) -> tuple[float, dict[str, object]]:
         """Build the dataset anew; returns wall seconds and the report."""
@@ -103,6 +109,37 @@ class Material:
         started = time.perf_counter()
         report = build(options, Quiet())
         return time.perf_counter() - started, report
+
+    def int8_speed(self, batch: int) -> float:
+        """Of the net below in onnxruntime, from bytes to answers."""
+        run, planes = self.int8_net, self.random_planes[:batch]
+        for _ in range(20):
+            run(planes)
+        calls = 1024 // batch
+        started = time.thread_time()  # onnxruntime's one thread is the calling one
+        for _ in range(calls):
+            run(planes)
+        return calls * batch / (time.thread_time() - started)
+
+    @cached_property
+    def random_planes(self) -> np.ndarray:
+        """uint8 NHWC, a tenth of them set."""
+        return (np.random.default_rng(0).random((64, 19, 19, 48)) < 0.1).astype(np.uint8)
+
+    @cached_property
+    def int8_net(self) -> Callable[[np.ndarray], np.ndarray]:
+        """A policy net of the paper's kind with 6 layers of 64 filters, 224,937 weights, as random as it is born: in int8."""
+        import torch
+
+        from models.engines import OnnxEngine
+        from models.export import to_int8, to_onnx
+        from models.inference import card_of
+        from models.policy_net import PolicyNet
+
+        torch.manual_seed(0)
+        net = PolicyNet(48, filters=64, layers=6).eval()
+        card = card_of(net, {"planes": 48}, 19, name="benchmark")
+        return OnnxEngine(to_int8(to_onnx(net, card), self.random_planes), card, threads=1).run
 
 
 class Quiet:
@@ -123,7 +160,7 @@ class Quiet:
 
 def rollouts_a_second(size: int, count: int, clock: Callable[[], float] = time.thread_time) -> float:
     boards = new_boards(2, size)
-    state = np.array([88172645463325252], np.uint64)
+    state = new_state(1)
     owner = np.zeros(VERTICES, np.int8)
     uniform_rollouts(boards, 1, state, 1, owner)
     started = clock()
@@ -219,10 +256,10 @@ def memory(material: Material) -> float:
     """In a process of its own: a peak is never forgotten."""
     program = (
         "import resource, sys; from pipelines.benchmarks import *; "
-        "m = Material(sys.argv[1], 1); m.build(1, 'memory.h5'); m.clear(); "
+        "m = Material(sys.argv[1], 10**9); m.build(1, 'memory.h5'); m.clear(); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
-    command = [sys.executable, "-c", program, material.source]
+    command = [sys.executable, "-c", program, str(material.archive)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return int(done.stdout.split()[-1]) * (1 if sys.platform == "darwin" else 1024) / 1e9
 
@@ -246,11 +283,21 @@ def start_seconds(cache: Path) -> float:
     """A new process that imports the rules, plays, scores and undoes a move, and runs a rollout."""
     program = (
         "import numpy as np; from data.board import Board; from data.board_kernels import *; "
-        "from mcts.rollout_kernels import uniform_rollouts; board = Board(19); board.play(60); board.score(); board.undo(); "
-        "uniform_rollouts(new_boards(2, 19), 1, np.ones(1, np.uint64), 1, np.zeros(VERTICES, np.int8))"
+        "from mcts.rollout_kernels import *; board = Board(19); board.play(60); board.score(); board.undo(); "
+        "uniform_rollouts(new_boards(2, 19), 1, new_state(1), 1, np.zeros(VERTICES, np.int8))"
     )
     started = time.perf_counter()
     environment = {**os.environ, "LAMBDAGO_CACHE": str(cache)}
     environment.pop("NUMBA_CACHE_DIR", None)
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, check=True)
     return time.perf_counter() - started
+
+
+@benchmark("int8 policy 6x64, batch of 1, one core", "positions/s", 5_000)
+def int8_alone(material: Material) -> float:
+    return material.int8_speed(1)
+
+
+@benchmark("int8 policy 6x64, batch of 64, one core", "positions/s", 5_000)
+def int8_together(material: Material) -> float:
+    return material.int8_speed(64)

@@ -30,8 +30,13 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     chosen = [b for b in BENCHMARKS if not words or any(word in b.name for word in words)]
     if not chosen:
         raise SpeedError(f"only={words}: no benchmark has such a word; there are: {'; '.join(b.name for b in BENCHMARKS)}")
-    if options["runs"] < 1:
-        raise SpeedError(f"runs={options['runs']}: a number from 1 up")
+    for key in ("runs", "games"):
+        if not isinstance(options[key], int) or options[key] < 1:
+            raise SpeedError(f"{key}={options[key]}: a whole number from 1 up")
+    output = Path(options["output"]).expanduser().absolute() if options["output"] else None
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.touch()  # what can't be written is said now, not after all the measuring
     material = Material(options["source"], options["games"])
     try:
         figures = [measure(b, material, options["runs"]) for b in chosen]
@@ -39,8 +44,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         material.clear()
     result = {**machine(), "games": Path(material.source).name, "figures": figures}
     show(result)
-    if options["output"]:
-        output = Path(options["output"]).expanduser().absolute()
+    if output is not None:
         output.write_text(json.dumps(result, indent=1) + "\n")
         console.print(f"figures: {output}")
     return result

@@ -3,6 +3,7 @@
 Each step is a command that a user could type; it is printed before it runs. What it makes stays in `outputs/demo`.
 """
 
+import argparse
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ STEPS = (
 
 
 def main() -> int:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     started = time.monotonic()
     for number, (title, command) in enumerate(STEPS, 1):
         line = ["python", f"pipelines/{command[0]}.py", *command[1:]]

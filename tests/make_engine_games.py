@@ -67,8 +67,11 @@ class Engine:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, command: str) -> str:
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(command + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise Dropped(f"{command}: the engine is gone") from None
         lines = []
         while (line := self.process.stdout.readline()).strip():
             lines.append(line.strip())
@@ -205,6 +208,8 @@ def pack(work: Path, out: Path) -> str:
             entry = tarfile.TarInfo(path.name)                # its defaults are mtime 0, owner 0, mode 644
             entry.size = len(text)
             archive.addfile(entry, io.BytesIO(text))
+    if not keys:
+        sys.exit(f"no games in {work}: the archive stays as it is")
     out.parent.mkdir(parents=True, exist_ok=True)
     unfinished = out.with_suffix(".tmp")
     unfinished.write_bytes(lzma.compress(buffer.getvalue(), preset=9 | lzma.PRESET_EXTREME))

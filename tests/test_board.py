@@ -584,7 +584,7 @@ def test_a_printed_board_shows_letters_numbers_and_the_last_move():
 
 # Bad input: a named error, and nothing has changed
 
-OFF_THE_BOARD = [-1, 25, 360, 362, 10**6, -(10**6), 2**64, "C3", None, 3.5, 12.0, (2, 2), float("nan")]
+OFF_THE_BOARD = [-1, 25, 360, 362, 10**6, -(10**6), 2**64, "C3", None, 3.5, 12.0, (2, 2), float("nan"), True, 361.0, np.array([361])]
 
 
 def assert_unchanged_by(action, error, match=None):
@@ -797,3 +797,46 @@ def test_the_score_is_the_one_that_sgfmill_counts(size):
         assert other.apply_setup(*sides, [])
         assert board.score() == other.area_score()
         assert board.owners().sum() == board.score()
+
+
+@pytest.mark.parametrize("komi", ["six", None, 10**400, float("nan"), float("inf")])
+def test_komi_that_is_no_number_is_an_error(komi):
+    with pytest.raises(ValueError, match="a number is expected"):
+        Board(9, komi=komi)
+
+
+def test_setup_wants_lists_and_each_point_once():
+    assert_unchanged_by(lambda board: board.setup(black=5), ValueError, "a list of points")
+    assert_unchanged_by(lambda board: board.setup(black=[3], white=[3]), ValueError, "B5 twice|D5 twice")
+
+
+def test_any_number_of_passes_ends_the_game_and_play_may_go_on():
+    board = Board(5)
+    for _ in range(300):
+        board.play(PASS)
+        assert board.ended == (board.ply >= 2)
+    board.play(12)
+    assert not board.ended and board.moves[-1] == (12, BLACK)
+
+
+def test_a_ko_forbids_nothing_to_the_one_who_took_it():
+    board, drawn = board_from(KO, ko="simple")
+    play_marks(board, drawn, "b c d")
+    board.play(drawn.point("a"))
+    taken = board.ko
+    assert taken is not None and not board.is_legal(taken)
+    board.to_play = -board.to_play
+    assert board.ko is None and board.is_legal(taken)
+
+
+def test_a_printed_board_shows_the_last_move():
+    board = Board(5)
+    assert "(" not in str(board)
+    board.play(12)
+    assert "(X)" in str(board)
+    board.play(PASS)
+    assert "(" not in str(board)
+    board.undo()
+    assert "(X)" in str(board)
+    board.undo()
+    assert board.moves == []

@@ -138,3 +138,21 @@ def test_a_coordinate_error_is_a_value_error_with_one_short_line():
     with pytest.raises(CoordinateError) as error:
         coords.from_gtp("A" * 10_000, 9)
     assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize("garbage", [None, 5, b"D4", ["D4"]])
+def test_what_is_no_text_is_no_gtp_point(garbage):
+    with pytest.raises(CoordinateError):
+        coords.from_gtp(garbage, 19)
+
+
+@pytest.mark.parametrize("garbage", [None, 5, ["dd"]])
+def test_what_is_no_text_is_no_sgf_point(garbage):
+    with pytest.raises(CoordinateError):
+        coords.from_sgf(garbage, 19)
+
+
+@pytest.mark.parametrize("garbage", [5, (1, 2, 3), "D4", (True, 1)])
+def test_what_is_no_pair_is_no_move_of_sgfmill(garbage):
+    with pytest.raises(CoordinateError):
+        coords.from_sgfmill(garbage, 19)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,14 +13,11 @@ from data.board import Board
 from data.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
 from data.jit import ROOT
 from mcts import rollout_kernels as rollouts
+from mcts.rollout_kernels import new_state
 from tests.boards import assert_looks, board_from, fields_of, play_randomly, scaled
 
 SIZES = range(MIN_SIZE, MAX_SIZE + 1)
 SOME_SIZES = scaled((2, 3, 4, 5, 7, 9, 13, 19), (2, 3, 4, 5, 7))
-
-
-def new_state(seed):
-    return np.array([0x9E3779B97F4A7C15 ^ seed], np.uint64)
 
 
 def roll_out(board, state):
@@ -200,3 +198,21 @@ def test_the_first_move_is_worth_a_few_points_and_no_more(size, low, high):
     plies, balance = rollouts.uniform_rollouts(boards, 1, new_state(3), games, owner)
     assert low < balance / games < high
     assert 1.1 < plies / games / size**2 < 1.5
+
+
+def test_random_states_of_neighbouring_seeds_and_workers_are_far_apart():
+    states = {int(new_state(seed, worker)[0]) for seed in range(20) for worker in range(20)}
+    assert len(states) == 400 and 0 not in states
+    draws = [int(rollouts.next_below(new_state(seed), np.uint64(1000))) for seed in range(scaled(2000, 200))]
+    assert 400 < np.mean(draws) < 600
+    assert len(set(draws)) > len(draws) / 4
+
+
+def test_two_threads_at_once_do_what_each_does_alone():
+    def work(seed):
+        boards, owner = kernels.new_boards(2, 9), np.zeros(kernels.VERTICES, np.int8)
+        return rollouts.uniform_rollouts(boards, 1, new_state(seed), scaled(3000, 1), owner)
+
+    alone = [work(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(work, range(4))) == alone
