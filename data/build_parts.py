@@ -1,19 +1,14 @@
 """The two kinds of work that a build hands out. Each makes one file, whole or not at all, and can be done by any process.
 
-    ReadTask    the bytes of some SGF files  ->  games-00012.h5       their legal, wanted games as columns, and the rejects
-    EncodeTask  some rows of the positions   ->  positions-00034.h5   planes and labels
+    ReadTask    the bytes of some SGF files  ->  a part of games       the legal and wanted ones as columns, and the rejects
+    EncodeTask  some rows of the positions   ->  a part of positions   planes and labels
 
-Encode tasks cover whole HDF5 chunks (but for the last), so the builder can put their compressed chunks into the final file as they
-are. A game that lies across two tasks is replayed by both.
+Encode tasks cover whole HDF5 chunks (but for the last), so the builder can put their compressed chunks into the final file as
+they are. A game that lies across two tasks is replayed by both.
 """
 
-import errno
 import json
-import os
-import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +16,7 @@ import h5py
 import numpy as np
 
 from data import game_table, replay_kernels
+from data.atomic import NewFile
 from data.board_kernels import VERTICES, new_boards
 from data.features import ROW_BYTES
 from data.filters import Filters, refusal, result_kind
@@ -58,8 +54,7 @@ class GameOptions:
 @dataclass(frozen=True, slots=True)
 class ReadTask:
     path: Path
-    label: str  # of the source
-    members: list[Member]
+    members: list[tuple[str, Member]]  # each with the label of its source
     options: GameOptions
 
 
@@ -70,104 +65,61 @@ class EncodeTask:
     first_row: int
     stop_row: int
     pieces: list[tuple[Path, np.ndarray]]  # a part of games, and which of its rows, in the order of the final file
+    games: int  # that begin here
     first_game: int  # in the final file
     skip: int  # rows of the first game that belong to the task before
     level: int
     chunk: int  # rows in a chunk of the final file
 
 
-class DiskFull(OSError):
-    """There is no room left; what was being written is gone, what was finished is kept."""
-
-
-def write_atomically(path: Path, fill: Callable[[h5py.File], None]) -> None:
-    """Make an HDF5 file under a temporary name, and rename it when it is complete and on disk."""
-    handle, name = tempfile.mkstemp(prefix=".tmp-", suffix=".h5", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        with h5py.File(temporary, "w", libver=("v110", "v110")) as file:
-            fill(file)
-        move_into_place(temporary, path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and is_disk_full(error, path.parent):
-            raise DiskFull(errno.ENOSPC, "no space left on the disk", str(path.parent)) from None
-        raise
-
-
-def move_into_place(temporary: Path, path: Path) -> None:
-    with temporary.open("rb") as file:
-        os.fsync(file.fileno())
-    temporary.chmod(0o666 & ~current_umask())
-    temporary.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-@cache
-def current_umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
-def is_disk_full(error: OSError, folder: Path) -> bool:
-    """HDF5 hides the error's number in its text."""
-    return (
-        error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        or "No space left" in str(error)
-        or "Disk quota" in str(error)
-        or "File too large" in str(error)
-    )
-
-
-def read_part(task: ReadTask) -> int:
-    """Returns how many games and rejects there were."""
-    games, rejects = read_wanted(task)
+def read_part(task: ReadTask) -> dict[str, int]:
+    """Returns how many games, positions and rejects there were."""
+    games, origins, rejects = read_wanted(task)
     extra = describe(games, task.options)
+    positions = np.array([count_positions(game) for game in games], np.int32)
+    counts = {"games": len(games), "positions": int(positions.sum()), "rejects": len(rejects)}
+    text = json.dumps([[reject.reason, reject.detail, reject.source] for reject in rejects])
+    with NewFile(task.path) as new:
+        game_table.write(new.file.create_group("games"), game_table.from_records(games, extra))
+        new.file.create_dataset("positions", data=positions)
+        new.file.create_dataset("rejects", data=np.frombuffer(text.encode(), np.uint8))
+        new.file.attrs["files"] = len(task.members)
+        # Labels as numbers: for games_per_source.
+        labels = {label: number for number, label in enumerate(dict.fromkeys(label for label, _ in task.members))}
+        new.file.attrs["labels"] = json.dumps(list(labels))
+        new.file.create_dataset("label", data=np.array([labels[label] for label in origins], np.int32))
+        new.file.attrs["counts"] = json.dumps(counts)
+    return counts
 
-    def fill(file: h5py.File) -> None:
-        game_table.write(file.create_group("games"), game_table.from_records(games, extra))
-        create = file.create_dataset
-        create("positions", data=np.array([count_positions(game) for game in games], np.int32))
-        create("length", data=np.array([len(game.moves) for game in games], np.int32))
-        file.attrs["files"] = len(task.members)
-        file.attrs["label"] = task.label
-        text = json.dumps([[reject.reason, reject.detail, reject.source] for reject in rejects])
-        create("rejects", data=np.frombuffer(text.encode(), np.uint8))
 
-    write_atomically(task.path, fill)
-    return len(games) + len(rejects)
+def count_part(path: Path) -> dict[str, int]:
+    """What `read_part` returned."""
+    with h5py.File(path, "r", locking=False) as file:
+        return dict(json.loads(file.attrs["counts"]))
 
 
-def read_wanted(task: ReadTask) -> tuple[list[GameRecord], list[Rejected]]:
+def read_wanted(task: ReadTask) -> tuple[list[GameRecord], list[str], list[Rejected]]:
+    """The games, the label of each one's source, and what is not taken."""
     games: list[GameRecord] = []
+    origins: list[str] = []
     rejects: list[Rejected] = []
-    for member in task.members:
-        source = f"{task.label}!{member.name}"
+    replayer = Replayer()
+    for label, member in task.members:
+        source = f"{label}!{member.name}" if member.name else label
         if member.error:
             rejects.append(Rejected("unreadable file", member.error, source))
             continue
         for game in read_games(member.data, source=source, options=task.options.read):
-            result = game if isinstance(game, Rejected) else replayer().admit(game, task.options.illegal)
+            result = game if isinstance(game, Rejected) else replayer.admit(game, task.options.illegal)
             if not isinstance(result, Rejected):
                 reason, detail = refusal(result, task.options.filters)
                 if not reason:
                     games.append(result)
+                    origins.append(label)
                     continue
                 result = Rejected(reason, detail, result.source)
             rejects.append(result)
-    return games, rejects
-
-
-@cache
-def replayer() -> Replayer:
-    """One for each process."""
-    return Replayer()
+    return games, origins, rejects
 
 
 def describe(games: list[GameRecord], options: GameOptions) -> dict[str, list[Any]]:
@@ -195,7 +147,7 @@ def teaches_value(game: GameRecord, options: ValueOptions) -> bool:
 
 def warm_up() -> None:
     """Compile every kernel of a build, or load it from the cache, so that workers need not all do it at once."""
-    task = ReadTask(Path(), "", [Member("", b"(;SZ[9]AB[aa];W[bb];B[cc];W[])")], GameOptions(read=ReadOptions(size=9)))
+    task = ReadTask(Path(), [("", Member("", b"(;SZ[9]AB[aa];W[bb];B[cc];W[])"))], GameOptions(read=ReadOptions(size=9)))
     record = read_wanted(task)[0][0]
     describe([record], task.options)
     replay_kernels.encode_game(
@@ -204,21 +156,17 @@ def warm_up() -> None:
     )  # fmt: skip
 
 
-def encode_part(task: EncodeTask) -> int:
-    """Returns the number of rows."""
+def encode_part(task: EncodeTask) -> tuple[int, int]:
+    """Returns how many rows there are, and how many games begin in them."""
     columns = encode_rows(task)
     planes = columns.pop("planes")
-
-    def fill(file: h5py.File) -> None:
-        rows = len(planes)
-        shape = planes.shape[1:]
-        most = (max(rows, task.chunk), *shape)  # HDF5 wants room for a whole chunk, even where the last one is not full
-        file.create_dataset("planes", data=planes, maxshape=most, chunks=(task.chunk, *shape), **planes_filter(task.level))
+    rows, shape = len(planes), planes.shape[1:]
+    most = (max(rows, task.chunk), *shape)  # HDF5 wants room for a whole chunk, even where the last one is not full
+    with NewFile(task.path) as new:
+        new.file.create_dataset("planes", data=planes, maxshape=most, chunks=(task.chunk, *shape), **planes_filter(task.level))
         for name, values in columns.items():
-            create_column(file, name, rows, values.dtype)[:] = values
-
-    write_atomically(task.path, fill)
-    return task.stop_row - task.first_row
+            create_column(new.file, name, rows, values.dtype)[:] = values
+    return rows, task.games
 
 
 def encode_rows(task: EncodeTask) -> dict[str, np.ndarray]:

@@ -37,26 +37,21 @@ class Rejects:
         self.near_duplicates = 0
         self.reasons: Counter[str] = Counter()
         self.examples: dict[str, list[str]] = {}
-        self.cuts: Counter[str] = Counter()
-        self.cut_examples: dict[str, list[str]] = {}
+
+    @property
+    def dropped(self) -> int:
+        return sum(self.reasons.values())
 
     @property
     def seen(self) -> int:
         dropped_later = self.reasons["duplicate"] + self.reasons["enough of this source"]
-        return self.admitted + sum(self.reasons.values()) - dropped_later
+        return self.admitted + self.dropped - dropped_later
 
     def add_part(self, part: h5py.File) -> None:
         self.files += int(part.attrs["files"])
         self.admitted += len(part["games"]["split"])
         for reason, detail, source in json.loads(part["rejects"][:].tobytes()):
             self.add(reason, f"{source}: {detail}" if detail else source)
-        cuts = part["games"]["cut"].asstr()[:]
-        for row in np.flatnonzero(cuts != ""):
-            kind = cuts[row].split(":")[0]
-            self.cuts[kind] += 1
-            examples = self.cut_examples.setdefault(kind, [])
-            if len(examples) < EXAMPLES:
-                examples.append(f"{part['games']['source'].asstr()[row]}: {cuts[row]}")
 
     def add(self, reason: str, example: str) -> None:
         self.reasons[reason] += 1
@@ -64,24 +59,18 @@ class Rejects:
         if len(examples) < EXAMPLES:
             examples.append(example)
 
-    def add_duplicates(self, parts: list[Path], part: np.ndarray, row: np.ndarray, kept: np.ndarray, first: np.ndarray) -> None:
-        """`first` holds for every game the first one with its moves."""
-        dropped = np.flatnonzero(~kept)
+    def add_duplicates(self, parts: list[Path], games: dict[str, np.ndarray], dropped: np.ndarray, first: np.ndarray) -> None:
+        """`dropped` are numbers of games; `first` holds for every game the one that is kept instead."""
         for game in dropped[:EXAMPLES]:
-            sources = [source_of(parts[part[k]], int(row[k])) for k in (game, first[game])]
+            sources = [source_of(parts[games["part"][k]], int(games["row"][k])) for k in (game, first[game])]
             self.add("duplicate", f"{sources[0]}: the same as {sources[1]}")
         self.reasons["duplicate"] += max(0, len(dropped) - EXAMPLES)
 
-    def limit_sources(self, parts: list[Path], part: np.ndarray, kept: np.ndarray, most: int) -> None:
-        """Drop what comes after the first `most` games of each source; clears entries of `kept` in place."""
-        labels = [source_label(path) for path in parts]
-        taken: Counter[str] = Counter()
-        for game in np.flatnonzero(kept):
-            label = labels[part[game]]
-            taken[label] += 1
-            if taken[label] > most:
-                kept[game] = False
-                self.add("enough of this source", label)
+    def add_full(self, labels: list[str], label: np.ndarray) -> None:
+        """Games that came after enough of their source; `label` has one entry a game."""
+        for index, count in zip(*np.unique(label, return_counts=True), strict=True):
+            self.add("enough of this source", labels[index])
+            self.reasons["enough of this source"] += int(count) - 1
 
     def check_rate(self, most: float) -> None:
         bad = sum(count for reason, count in self.reasons.items() if reason not in UNWANTED)
@@ -100,13 +89,8 @@ def source_of(part: Path, row: int) -> str:
         return str(file["games"]["source"].asstr()[row])
 
 
-def source_label(part: Path) -> str:
-    with h5py.File(part, "r", locking=False) as file:
-        return str(file.attrs["label"])
-
-
-def make_report(path: Path, rejects: Rejects, seconds: float, resumed: bool) -> dict[str, Any]:
-    """Everything as plain values, ready for JSON; `path` is the finished dataset."""
+def make_report(path: Path, rejects: Rejects, seconds: float, compiling: float, resumed: bool) -> dict[str, Any]:
+    """Everything as plain values, ready for JSON; `path` is the finished dataset. Speed leaves `compiling` seconds out."""
     with h5py.File(path, "r", locking=False) as file:
         games = file["games"]
         rows = {name: stop - first for name, (first, stop) in json.loads(file.attrs["split_rows"]).items()}
@@ -121,7 +105,7 @@ def make_report(path: Path, rejects: Rejects, seconds: float, resumed: bool) -> 
             "games_by_split": {name: stop - first for name, (first, stop) in json.loads(file.attrs["split_games"]).items()},
             "games_for_value": int(np.count_nonzero(games["value"][:])),
             "dropped": table(rejects.reasons, rejects.examples, REASONS),
-            "cut_short": table(rejects.cuts, rejects.cut_examples, REASONS),
+            "cut_short": find_cuts(games),
             "share_their_opening": {"games": rejects.near_duplicates, "moves": OPENING},
             "positions": positions,
             "positions_by_split": {name: rows[name] for name in SPLITS},
@@ -131,16 +115,32 @@ def make_report(path: Path, rejects: Rejects, seconds: float, resumed: bool) -> 
             "handicap": histogram([str(stones) for stones in games["handicap"][:]]),
             "handicap_put_back": int(np.count_nonzero(games["implicit_handicap"][:])),
             "lengths": lengths(np.diff(games["offset"][:])),
-            "ranks": {
-                from_rank(rank) or "unknown": int(count)
+            "ranks": {  # of players, two a game
+                from_rank(rank) if rank else "unknown": int(count)
                 for rank, count in zip(*np.unique(ranks, return_counts=True), strict=True)
             },
             "bytes": size,
             "bytes_a_position": round(size / max(1, positions), 2),
             "seconds": round(seconds, 2),
-            "positions_a_second": round(positions / seconds),
+            "seconds_compiling": round(compiling, 2),
+            "positions_a_second": round(positions / max(seconds - compiling, 1e-3)),
             "resumed": resumed,
         }
+
+
+def find_cuts(games: h5py.Group) -> dict[str, Any]:
+    """Kept games that end before their record does."""
+    cuts = games["cut"].asstr()[:]
+    counts: Counter[str] = Counter()
+    examples: dict[str, list[str]] = {}
+    for row in np.flatnonzero(cuts != ""):
+        kind = cuts[row].split(":")[0]
+        counts[kind] += 1
+        if counts[kind] <= EXAMPLES:
+            detail = cuts[row][len(kind) + 2 :]
+            source = str(games["source"].asstr()[row])
+            examples.setdefault(kind, []).append(f"{source}: {detail}" if detail else source)
+    return table(counts, examples, REASONS)
 
 
 def table(counts: Counter[str], examples: dict[str, list[str]], meanings: dict[str, str]) -> dict[str, Any]:

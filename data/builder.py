@@ -1,22 +1,23 @@
 """From archives to one HDF5 file, in steps that can be stopped anywhere:
 
-    1. read      sources stream by; blocks of files become parts `games-00012.h5` (legal, wanted games, and the rejects)
+    1. read      sources stream by; blocks of files become parts of games (the legal and wanted ones, and the rejects)
     2. plan      duplicates drop out, games are put in the order of the file, every position gets its row
-    3. encode    ranges of rows become parts `positions-00034.h5`
+    3. encode    ranges of rows become parts of positions
     4. assemble  games are copied, compressed chunks go in as they are; one rename makes the file
 
-Parts lie in `<output>.parts/` and exist whole or not at all. What is there when a build starts is used, so the same command goes on
-after any interruption, and since parts depend on nothing but sources and options the result is the same, byte for byte in its
-datasets. `manifest.json` beside the parts tells what they were made from; other options or sources are refused.
+Parts lie in `<output>.parts/` (see `work_folder.py`) and exist whole or not at all. What is there when a build starts is used,
+so the same command goes on after any interruption, and since parts depend on nothing but sources and options the result is the
+same, byte for byte in its datasets. To start reading: `build`.
 """
 
 import errno
 import json
-import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,21 +26,34 @@ import numpy as np
 
 from data import archives, game_table, hdf5, plain_layout
 from data.archives import Source
-from data.build_parts import DiskFull, EncodeTask, GameOptions, ReadTask, encode_part, read_part, warm_up, write_atomically
+from data.atomic import DiskFull, NewFile, write_text
+from data.build_parts import EncodeTask, GameOptions, ReadTask, count_part, encode_part, read_part, warm_up
 from data.build_report import Rejects, make_report
+from data.coords import MAX_SIZE, MIN_SIZE
 from data.executors import Executor, run
 from data.hdf5 import CHUNK, POSITION_COLUMNS, SCHEMA
 from data.identity import SPLITS
 from data.jit import cache_folder
 from data.members import Limits, Member
+from data.work_folder import BuildError, Manifest, WorkFolder, hash_code, refuse_difference, report_path, work_folder
 
 BYTES_A_PART = 8 << 20  # of SGF; whichever is reached first, this or PartSizes.files
-PROJECTED_BYTES = 60  # a position on disk, for the projection; measured: see the README
+PROJECTED_BYTES = 60  # a position on disk at 19x19, for the projection; measured: see the README
 VERSION = "0.1.0"
+# Options that decide whether a build goes on, and not what it makes; and how it is cut, which the finished file does not show.
+NOT_IN_MANIFEST = ("damaged", "max_reject_rate")
+NOT_IN_RESULT = (*NOT_IN_MANIFEST, "parts")
 
 
-class BuildError(ValueError):
-    """The build can't go on; one clear line."""
+PLAN_COLUMNS = {
+    "part": np.int32,  # number of the part
+    "row": np.int32,  # in the part
+    "label": np.int32,  # number of the source
+    "identity": np.uint64,
+    "opening": np.uint64,
+    "split": np.uint8,
+    "positions": np.int64,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,50 +109,61 @@ class Plan:
 
 def build(options: BuildOptions, progress: Progress) -> dict[str, Any]:
     """Make the dataset and its report, and return the report; a finished one is left alone."""
-    started = time.perf_counter()
     check(options)
     sources = archives.find_sources(list(options.sources), Path.cwd())
     progress.say(f"{len(sources)} source{'s' * (len(sources) != 1)}: {describe_sources(sources)}")
-    manifest = make_manifest(options, sources)
     if options.output.exists() and not options.overwrite:
-        compare_with_finished(options.output, manifest)
-        progress.say(f"{options.output} is complete and made from the same sources and options: nothing to do")
-        publish(options.output)
-        return json.loads(report_path(options.output).read_text(encoding="utf-8"))
-    warm_up()
-    with WorkFolder(options.output, manifest, options.overwrite) as folder:
-        parts = read_sources(options, sources, folder.path, progress)
+        return find_finished(options, sources, progress)
+    with WorkFolder(options.output) as folder:
+        started = time.perf_counter()
+        manifest = make_manifest(options, sources)
+        folder.prepare(manifest, options.overwrite)
+        if folder.resumed:
+            progress.say(f"going on from what is finished in {folder.path}")
+        compiling = prepare_kernels(progress)
+        parts = read_sources(options, sources, folder, progress)
         plan, rejects = make_plan(parts, options, progress)
         rejects.check_rate(options.max_reject_rate)
         if not len(plan.part):
-            raise BuildError(f"no game is left of {rejects.seen} seen: {rejects.summary()}")
-        project(options, plan, progress)
-        encoded = encode_positions(options, plan, folder.path, progress)
-        whole = assemble(options, plan, encoded, manifest, folder.path, progress)
-        report = make_report(whole, rejects, time.perf_counter() - started, folder.resumed)
-        write_text(folder.path / "report.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-        publish(options.output)
+            folder.remove()  # another attempt will have other options
+            raise BuildError(f"no game is left of {rejects.seen:,} seen: {rejects.summary()}")
+        project(options, plan, folder, progress)
+        encoded = encode_positions(options, plan, rejects, folder, progress)
+        assemble(options, plan, encoded, manifest["sources"], folder, progress)
+        seconds = time.perf_counter() - started
+        report = make_report(folder.whole, rejects, seconds, compiling, folder.resumed)
+        write_text(folder.report, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        folder.publish()
     return report
 
 
-def work_folder(output: Path) -> Path:
-    return output.with_name(output.name + ".parts")
+def find_finished(options: BuildOptions, sources: list[Source], progress: Progress) -> dict[str, Any]:
+    """The report of what is there already, if it was made from the same sources and options."""
+    manifest = make_manifest(options, sources)
+    compare_with_finished(options.output, manifest)
+    if work_folder(options.output).exists():
+        with WorkFolder(options.output) as folder:
+            folder.finish(manifest)
+    path = report_path(options.output)
+    if not path.exists():
+        raise BuildError(f"{options.output} is complete, but {path.name} beside it is gone; overwrite=true makes both again")
+    progress.say(f"{options.output} is complete and made from the same sources and options: nothing to do")
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-def report_path(output: Path) -> Path:
-    return output.with_name(output.name + ".report.json")
-
-
-def publish(output: Path) -> None:
-    """Give the finished file and its report their names and clear the parts away; goes on where it was interrupted."""
-    folder = work_folder(output)
-    for made, final in ((folder / "whole.h5", output), (folder / "report.json", report_path(output))):
-        if made.exists():
-            made.replace(final)
-    shutil.rmtree(folder, ignore_errors=True)
+def prepare_kernels(progress: Progress) -> float:
+    """Seconds that it took."""
+    started = time.perf_counter()
+    if not any(cache_folder().rglob("*.encode_game-*.nbc")):
+        progress.say("compiling, which takes half a minute the first time")
+    warm_up()
+    return time.perf_counter() - started
 
 
 def check(options: BuildOptions) -> None:
+    size = options.games.read.size
+    if not MIN_SIZE <= size <= MAX_SIZE:
+        raise BuildError(f"size={size}: whole numbers from {MIN_SIZE} to {MAX_SIZE} are possible")
     if options.layout not in ("packed", "plain"):
         raise BuildError(f"layout={options.layout}: packed or plain is possible")
     if options.augment not in ("none", "all"):
@@ -151,6 +176,9 @@ def check(options: BuildOptions) -> None:
         raise BuildError(f"compression={options.level}: Zstandard has the levels 1 to 22")
     if options.parts.files < 1 or options.parts.rows < CHUNK or options.parts.rows % CHUNK:
         raise BuildError(f"parts: files from 1 up and rows as a multiple of {CHUNK} are possible, not {asdict(options.parts)}")
+    for name, limit in asdict(options.limits).items():
+        if not limit > 0:
+            raise BuildError(f"limits.{name}={limit}: a number above 0")
     if not 0 <= options.max_reject_rate <= 1:
         raise BuildError(f"max_reject_rate={options.max_reject_rate}: a share from 0 to 1")
     games = options.games
@@ -165,8 +193,8 @@ def describe_sources(sources: list[Source]) -> str:
     return names + (f" and {len(sources) - 6} more" if len(sources) > 6 else "")
 
 
-def make_manifest(options: BuildOptions, sources: list[Source]) -> dict[str, Any]:
-    """All that the result depends on, as plain values."""
+def describe(options: BuildOptions) -> dict[str, Any]:
+    """The options that say something about the result, as plain values."""
     config = {
         "games": asdict(options.games),
         "limits": asdict(options.limits),
@@ -175,214 +203,163 @@ def make_manifest(options: BuildOptions, sources: list[Source]) -> dict[str, Any
         "augment": options.augment,
         "compression": options.level,
         "parts": asdict(options.parts),
+        "max_reject_rate": options.max_reject_rate,
     }
+    return dict(json.loads(json.dumps(config)))
+
+
+def make_manifest(options: BuildOptions, sources: list[Source]) -> Manifest:
+    """All that the parts depend on."""
     return {
         "schema": SCHEMA,
-        "config": json.loads(json.dumps(config)),
+        "config": without(describe(options), NOT_IN_MANIFEST),
         "sources": [{"label": source.label, "sha256": archives.hash_source(source)} for source in sources],
-        "code": cache_folder().name,
+        "code": hash_code(),
     }
 
 
-def compare_with_finished(output: Path, manifest: dict[str, Any]) -> None:
+def without(config: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if name not in names}
+
+
+def compare_with_finished(output: Path, manifest: Manifest) -> None:
     with hdf5.open_checked(output) as file:
-        found = {"config": json.loads(file.attrs["config"]), "sources": json.loads(file.attrs["sources"])}
-    refuse_difference(output, found, {key: manifest[key] for key in found})
+        found = {"config": without(json.loads(file.attrs["config"]), NOT_IN_RESULT), "sources": json.loads(file.attrs["sources"])}
+    wanted = {"config": without(manifest["config"], NOT_IN_RESULT), "sources": manifest["sources"]}
+    refuse_difference(output, found, wanted)
 
 
-def refuse_difference(where: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    lines = list(differences(found, wanted))
-    if lines:
-        raise BuildError(
-            f"{where} was made from something else ({'; '.join(lines[:8])}{'; ...' if len(lines) > 8 else ''}): "
-            "name another output, or say overwrite=true"
-        )
-
-
-def differences(found: Any, wanted: Any, name: str = "") -> Iterator[str]:
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        for key in sorted({*found, *wanted}):
-            yield from differences(found.get(key), wanted.get(key), f"{name}.{key}" if name else key)
-    elif isinstance(found, list) and isinstance(wanted, list) and name == "sources":
-        ours, theirs = ({s["label"]: s["sha256"][:12] for s in side} for side in (wanted, found))
-        if ours == theirs and found != wanted:
-            yield "sources: another order"
-        yield from differences(theirs, ours, "sources")
-    elif found != wanted:
-        yield f"{name}: there {json.dumps(found)}, here {json.dumps(wanted)}"
-
-
-class WorkFolder:
-    """`<output>.parts`, for one build at a time."""
-
-    def __init__(self, output: Path, manifest: dict[str, Any], overwrite: bool):
-        self.output, self.manifest, self.overwrite = output, manifest, overwrite
-        self.path = work_folder(output)
-        self.resumed = False
-
-    def __enter__(self) -> "WorkFolder":
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.mkdir(exist_ok=True)
-        self.lock = (self.path / "lock").open("w")
-        lock_or_refuse(self.lock, self.path)
-        try:
-            self.prepare()
-        except BaseException:
-            self.lock.close()
-            raise
-        return self
-
-    def prepare(self) -> None:
-        manifest = self.path / "manifest.json"
-        if manifest.exists():
-            if not self.overwrite:
-                refuse_difference(self.path, json.loads(manifest.read_text()), self.manifest)
-            elif json.loads(manifest.read_text()) != self.manifest:
-                for part in [manifest, *self.path.glob("*.h5")]:
-                    part.unlink()
-        for leftover in self.path.glob(".tmp-*"):
-            leftover.unlink(missing_ok=True)
-        self.resumed = any(self.path.glob("*.h5"))
-        write_text(manifest, json.dumps(self.manifest, indent=1) + "\n")
-
-    def __exit__(self, *_: object) -> None:
-        self.lock.close()
-        if self.path.exists() and not any(self.path.glob("*.h5")):  # nothing worth keeping: leave no trace
-            shutil.rmtree(self.path, ignore_errors=True)
-
-
-def lock_or_refuse(file: Any, folder: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # a system without it; two builds at once are the user's risk there
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES):
-            raise BuildError(f"{folder}: another build is writing there; wait for it, or name another output") from None
-        # A file system without locks: go on, as above.
-
-
-def write_text(path: Path, text: str) -> None:
-    temporary = path.with_name(f".tmp-{path.name}-{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def read_sources(options: BuildOptions, sources: list[Source], folder: Path, progress: Progress) -> list[Path]:
+def read_sources(options: BuildOptions, sources: list[Source], folder: WorkFolder, progress: Progress) -> list[Path]:
     """Step 1; returns the parts of games in the order of the sources."""
     paths: list[Path] = []
-    files = 0
 
     def tasks() -> Iterator[ReadTask]:
-        for source in sources:
-            for members in blocks_of(source, options):
-                path = folder / f"games-{len(paths):05d}.h5"
-                paths.append(path)
-                if path.exists():
-                    progress.advance(len(members))
-                else:
-                    yield ReadTask(path, source.label, members, options.games)
+        for members in blocks_of(sources, options):
+            path = folder.games(len(paths))
+            paths.append(path)
+            if path.exists():
+                advance(count_part(path))
+            else:
+                yield ReadTask(path, members, options.games)
+
+    def advance(counts: dict[str, int]) -> None:
+        progress.advance(counts["games"] + counts["rejects"], positions=counts["positions"], rejects=counts["rejects"])
 
     progress.begin("reading", None, "games")
-    for games in run(options.executor, read_part, tasks()):
-        files += games
-        progress.advance(games)
+    for counts in run(options.executor, read_part, tasks()):
+        advance(counts)
     progress.end()
     return paths
 
 
-def blocks_of(source: Source, options: BuildOptions) -> Iterator[list[Member]]:
-    """Cut a source into blocks whose borders depend on nothing but the source."""
-    block: list[Member] = []
+def blocks_of(sources: list[Source], options: BuildOptions) -> Iterator[list[tuple[str, Member]]]:
+    """Members, each with its source, in blocks whose borders depend on nothing but the sources."""
+    block: list[tuple[str, Member]] = []
     size = 0
-    try:
-        for member in archives.read_members(source, options.limits):
-            block.append(member)
+    for source in sources:
+        for member in members_of(source, options):
+            block.append((source.label, member))
             size += len(member.data)
             if len(block) == options.parts.files or size >= BYTES_A_PART:
                 yield block
                 block, size = [], 0
+    if block:
+        yield block
+
+
+def members_of(source: Source, options: BuildOptions) -> Iterator[Member]:
+    try:
+        yield from archives.read_members(source, options.limits)
     except archives.SourceError as error:
         if options.damaged == "stop":
             raise BuildError(f"{error}; damaged=keep goes on with what can be read") from None
-        block.append(Member(name="", data=b"", error=str(error)))
-    if block:
-        yield block
+        yield Member(name="", data=b"", error=str(error))
 
 
 def make_plan(parts: list[Path], options: BuildOptions, progress: Progress) -> tuple[Plan, Rejects]:
     """Step 2: drop duplicates, keep the first; apply games_per_source; order by split, then as read."""
     rejects = Rejects()
-    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("part", "row", "identity", "opening", "split", "positions")}
+    columns: dict[str, list[np.ndarray]] = {name: [np.zeros(0, dtype)] for name, dtype in PLAN_COLUMNS.items()}
+    labels: dict[str, int] = {}
     for index, path in enumerate(parts):
         with h5py.File(path, "r", locking=False) as file:
-            games = file["games"]
-            count = len(games["split"])
+            count = len(file["games"]["split"])
             rejects.add_part(file)
+            numbers = [labels.setdefault(label, len(labels)) for label in json.loads(file.attrs["labels"])]
+            columns["label"].append(np.array(numbers, np.int32)[file["label"][:]])
             columns["part"].append(np.full(count, index, np.int32))
             columns["row"].append(np.arange(count, dtype=np.int32))
-            columns["positions"].append(file["positions"][:])
+            columns["positions"].append(file["positions"][:].astype(np.int64))
             for name in ("identity", "opening", "split"):
-                columns[name].append(games[name][:])
-    all_games = {name: np.concatenate([np.zeros(0, np.int64), *arrays]) for name, arrays in columns.items()}
-    identities = np.concatenate([np.zeros(0, np.uint64), *columns["identity"]])
-    _, firsts, inverse = np.unique(identities, return_index=True, return_inverse=True)
-    kept = np.zeros(len(identities), bool)
-    kept[firsts] = True
-    rejects.add_duplicates(parts, all_games["part"], all_games["row"], kept, firsts[inverse])
-    if options.games.filters.games_per_source is not None:
-        rejects.limit_sources(parts, all_games["part"], kept, options.games.filters.games_per_source)
-    order = np.flatnonzero(kept)
-    order = order[np.argsort(all_games["split"][order], kind="stable")]
-    openings = np.concatenate([np.zeros(0, np.uint64), *columns["opening"]])[order]
-    rejects.near_duplicates = len(openings) - len(np.unique(openings))
-    first_row = np.concatenate([[0], np.cumsum(all_games["positions"][order])]).astype(np.int64)
-    plan = Plan(
-        parts,
-        all_games["part"][order].astype(np.int32),
-        all_games["row"][order].astype(np.int32),
-        all_games["split"][order].astype(np.uint8),
-        first_row,
-    )
+                columns[name].append(file["games"][name][:])
+    games = {name: np.concatenate(arrays) for name, arrays in columns.items()}
+    first, full = choose(games, options.games.filters.games_per_source)
+    copies = first != np.arange(len(first))
+    rejects.add_duplicates(parts, games, np.flatnonzero(copies), first)
+    rejects.add_full(list(labels), games["label"][full])
+    order = np.flatnonzero(~copies & ~full)
+    order = order[np.argsort(games["split"][order], kind="stable")]
     rejects.kept = len(order)
+    rejects.near_duplicates = len(order) - len(np.unique(games["opening"][order]))
+    first_row = np.concatenate([[0], np.cumsum(games["positions"][order])]).astype(np.int64)
+    plan = Plan(parts, games["part"][order], games["row"][order], games["split"][order], first_row)
     progress.say(f"{rejects.seen:,} games seen, {rejects.kept:,} kept, {plan.positions:,} positions")
     return plan, rejects
 
 
-def project(options: BuildOptions, plan: Plan, progress: Progress) -> None:
+def choose(games: dict[str, np.ndarray], most: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """For each game the first one of its identity that is kept (itself, if it is), and whether its source was full before it."""
+    full = np.zeros(len(games["label"]), bool)
+    if most is None:
+        _, firsts, inverse = np.unique(games["identity"], return_index=True, return_inverse=True)
+        return firsts[inverse], full
+    first = np.arange(len(full))
+    kept: dict[int, int] = {}
+    taken: Counter[int] = Counter()
+    for game, (identity, label) in enumerate(zip(games["identity"].tolist(), games["label"].tolist(), strict=True)):
+        if identity in kept:
+            first[game] = kept[identity]
+        elif taken[label] == most:
+            full[game] = True
+        else:
+            kept[identity] = game
+            taken[label] += 1
+    return first, full
+
+
+def project(options: BuildOptions, plan: Plan, folder: WorkFolder, progress: Progress) -> None:
     """Say how large it will be, and stop now if the disk can't hold it."""
-    copies = 8 if options.augment == "all" else 1
-    each = plain_layout.PROJECTED_BYTES if options.layout == "plain" else PROJECTED_BYTES
-    needed = plan.positions * (copies * each + PROJECTED_BYTES)  # the parts, and the file made of them
-    free = shutil.disk_usage(options.output.parent).free
-    what = f"about {plan.positions * copies * each / 1e6:,.0f} MB for {options.output.name}"
-    progress.say(f"{what}, twice that on the way; {free / 1e9:,.1f} GB are free")
+    scale = options.games.read.size**2 / 361
+    parts = plan.positions * PROJECTED_BYTES * scale
+    plain = plain_layout.PROJECTED_BYTES * (8 if options.augment == "all" else 1)
+    whole = plan.positions * plain * scale if options.layout == "plain" else parts
+    done = sum(path.stat().st_size for path in folder.path.glob("positions-*.h5"))
+    needed = whole + max(0, parts - done)
+    free = shutil.disk_usage(folder.path).free
+    size = f"about {whole / 1e6:,.1f} MB for {options.output.name} and {parts / 1e6:,.1f} MB on the way"
+    progress.say(f"{size}; {free / 1e9:,.1f} GB are free")
     if needed > free:
-        raise DiskFull(
-            errno.ENOSPC, f"{needed / 1e9:,.1f} GB are needed, {free / 1e9:,.1f} GB are free", str(options.output.parent)
-        )
+        what = f"about {needed / 1e9:,.1f} GB are needed, {free / 1e9:,.1f} GB are free"
+        raise DiskFull(errno.ENOSPC, what, str(options.output.parent))
 
 
-def encode_positions(options: BuildOptions, plan: Plan, folder: Path, progress: Progress) -> list[Path]:
+def encode_positions(options: BuildOptions, plan: Plan, rejects: Rejects, folder: WorkFolder, progress: Progress) -> list[Path]:
     """Step 3; returns the parts of positions in the order of rows."""
     size = options.parts.rows
-    paths = [folder / f"positions-{k:05d}.h5" for k in range(-(-plan.positions // size))]
+    paths = [folder.positions(k) for k in range(-(-plan.positions // size))]
 
     def tasks() -> Iterator[EncodeTask]:
         for k, path in enumerate(paths):
+            task = encode_task(options, plan, path, k * size)
             if path.exists():
-                progress.advance(min(size, plan.positions - k * size))
+                progress.advance(task.stop_row - task.first_row, games=task.games)
             else:
-                yield encode_task(options, plan, path, k * size)
+                yield task
 
     progress.begin("encoding", plan.positions, "positions")
-    for rows in run(options.executor, encode_part, tasks()):
-        progress.advance(rows)
+    progress.advance(0, **{"left out": rejects.dropped})
+    for rows, games in run(options.executor, encode_part, tasks()):
+        progress.advance(rows, games=games)
     progress.end()
     return paths
 
@@ -397,6 +374,7 @@ def encode_task(options: BuildOptions, plan: Plan, path: Path, first_row: int) -
         first_row=first_row,
         stop_row=stop_row,
         pieces=list(pieces_of(plan, first, stop)),
+        games=int(np.count_nonzero(plan.first_row[first:stop] >= first_row)),
         first_game=first,
         skip=first_row - int(plan.first_row[first]),
         level=options.level,
@@ -408,39 +386,39 @@ def pieces_of(plan: Plan, first: int, stop: int) -> Iterator[tuple[Path, np.ndar
     """The games first..stop of the file as runs of rows in one part each."""
     parts = plan.part[first:stop]
     edges = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), len(parts)]
-    for a, z in zip(edges[:-1], edges[1:], strict=True):
+    for a, z in pairwise(edges):
         if z > a:
             yield plan.parts[parts[a]], plan.row[first + a : first + z]
 
 
 def assemble(
-    options: BuildOptions, plan: Plan, encoded: list[Path], manifest: dict[str, Any], folder: Path, progress: Progress
-) -> Path:
+    options: BuildOptions, plan: Plan, encoded: list[Path], sources: Any, folder: WorkFolder, progress: Progress
+) -> None:
     """Step 4: the whole file, still in the work folder; `publish` gives it its name."""
-    progress.begin("assembling", plan.positions, "positions")
     size = options.games.read.size
-
-    def fill(file: h5py.File) -> None:
+    splits = plan.bounds()
+    rows = {name: (int(plan.first_row[a]), int(plan.first_row[z])) for name, (a, z) in splits.items()}
+    progress.begin("assembling", plan.positions, "positions")
+    with NewFile(folder.whole) as new:
         hdf5.write_identification(
-            file, size=size, layout=options.layout, config=manifest["config"], sources=manifest["sources"], version=VERSION
+            new.file, size=size, layout=options.layout, config=describe(options), sources=sources, version=VERSION
         )
-        games = plan.bounds()
-        rows = {name: (int(plan.first_row[a]), int(plan.first_row[z])) for name, (a, z) in games.items()}
-        file.attrs["split_games"] = json.dumps(games)
-        file.attrs["split_rows"] = json.dumps(rows)
-        copy_games(file.create_group("games"), plan)
+        new.file.attrs["split_games"] = json.dumps(splits)
+        new.file.attrs["split_rows"] = json.dumps(rows)
+        for _ in copy_games(new.file.create_group("games"), plan):
+            new.check()
         if options.layout == "plain":
-            plain_layout.write(file, plan.positions, size, encoded, options.augment == "all", progress)
+            copies = plain_layout.write(new.file, rows, size, encoded, options.augment == "all")
         else:
-            copy_positions(file.create_group("positions"), plan.positions, size, options.level, encoded, progress)
-
-    write_atomically(folder / "whole.h5", fill)
+            copies = copy_positions(new.file.create_group("positions"), plan.positions, size, options.level, encoded)
+        for copied in copies:
+            new.check()
+            progress.advance(copied)
     progress.end()
-    return folder / "whole.h5"
 
 
-def copy_games(group: h5py.Group, plan: Plan) -> None:
-    """All kept games, a part at a time, so that memory does not grow with their number."""
+def copy_games(group: h5py.Group, plan: Plan) -> Iterator[int]:
+    """All kept games, a run of one part at a time, so that memory does not grow with their number. Yields how many are done."""
     moves, changes = count_flat(plan)
     for name, dtype in hdf5.GAME_COLUMNS.items():
         hdf5.create_column(group, name, len(plan.part), dtype)
@@ -461,6 +439,7 @@ def copy_games(group: h5py.Group, plan: Plan) -> None:
                 if total[stop] > total[at]:
                     group[name][total[at] : total[stop]] = table[name]
         at = stop
+        yield at
 
 
 def count_flat(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
@@ -473,8 +452,8 @@ def count_flat(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64) for lengths in counts)  # type: ignore[return-value]
 
 
-def copy_positions(group: h5py.Group, rows: int, size: int, level: int, encoded: list[Path], progress: Progress) -> None:
-    """Put compressed chunks in place as they are: every part but the last holds whole chunks."""
+def copy_positions(group: h5py.Group, rows: int, size: int, level: int, encoded: list[Path]) -> Iterator[int]:
+    """Put compressed chunks in place as they are: every part but the last holds whole chunks. Yields rows as they are done."""
     hdf5.create_positions(group, rows, size, level)
     at = 0
     for path in encoded:
@@ -487,4 +466,4 @@ def copy_positions(group: h5py.Group, rows: int, size: int, level: int, encoded:
             for name in POSITION_COLUMNS:
                 group[name][at : at + len(part)] = file[name][:]
             at += len(part)
-            progress.advance(len(part))
+            yield len(part)

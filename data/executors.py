@@ -1,11 +1,13 @@
 """Where the parts of a build are worked on: in this process, in processes of this machine, or on a Dask cluster.
 
-`run(executor, function, tasks)` yields results as they come, in any order, and draws from `tasks` only a little ahead of the work,
-so that memory stays flat however many there are. `function` and tasks must be picklable. A worker that loses its parent ends.
+`run(executor, function, tasks)` yields results as they come, in any order, and draws from `tasks` only a little ahead of the
+work, so that memory stays flat however many there are. `function` and tasks must be picklable. A worker that loses its parent
+ends.
 """
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -55,7 +57,7 @@ def run_in_processes(executor: Executor, function: Callable[[Any], Any], tasks: 
     waiting = iter(tasks)
     # Spawned, not forked: the parent may run threads (7z) and hold HDF5 files.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(executor.count(), context, initializer=end_with_parent, initargs=(os.getpid(),))
+    pool = ProcessPoolExecutor(executor.count(), context, initializer=begin_worker, initargs=(os.getpid(),))
     running: set[Any] = set()
     try:
         while True:
@@ -78,8 +80,9 @@ def run_in_processes(executor: Executor, function: Callable[[Any], Any], tasks: 
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def end_with_parent(parent: int) -> None:
-    """Watch in a thread for the parent to be gone, as after `kill -9`: nobody would collect this worker's results."""
+def begin_worker(parent: int) -> None:
+    """Leave Ctrl-C to the parent, and watch in a thread for it to be gone, as after `kill -9`: nobody would collect results."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -92,13 +95,15 @@ def end_with_parent(parent: int) -> None:
 def run_on_dask(executor: Executor, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
     try:
         from distributed import Client, as_completed
+        from distributed.client import FutureCancelledError
+        from distributed.comm import CommClosedError
         from distributed.scheduler import KilledWorker
     except ImportError:
         raise ExecutorError("executor=dask needs the extra: pip install 'lambdago[cluster]'") from None
     try:
         client = Client(executor.address, timeout="15s")
     except (OSError, TimeoutError, ValueError) as error:
-        raise ExecutorError(f"executor.address={executor.address}: no Dask scheduler answers ({error})") from None
+        raise ExecutorError(f"executor.address={executor.address}: no Dask scheduler answers ({first_line(error)})") from None
     waiting = iter(tasks)
     with client:
         workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
@@ -111,4 +116,14 @@ def run_on_dask(executor: Executor, function: Callable[[Any], Any], tasks: Itera
                 if (task := next(waiting, None)) is not None:
                     collected.add(client.submit(function, task, pure=False))
         except KilledWorker as error:
-            raise ExecutorError(f"Dask workers died over and over at one part ({error}); what is finished is kept") from None
+            why = first_line(error)
+            raise ExecutorError(f"Dask workers died over and over at one part ({why}); what is finished is kept") from None
+        except (FutureCancelledError, CommClosedError) as error:
+            where, why = executor.address, first_line(error)
+            raise ExecutorError(
+                f"the Dask scheduler at {where} is gone ({why}); what is finished is kept: run it again"
+            ) from None
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,5 +1,6 @@
 """Which games are wanted: each filter refuses with a reason of its own, so that the report can count it."""
 
+import re
 from dataclasses import dataclass
 
 from data.metadata import from_rank, to_rank
@@ -17,6 +18,10 @@ REASONS = {
     "player": "no player is in filters.players",
     "enough of this source": "filters.games_per_source was reached",
 }
+
+
+class FilterError(ValueError):
+    """A filter that can't be meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,14 @@ class Filters:
         for name in ("min_rank", "max_rank"):
             text = getattr(self, name)
             if text is not None and to_rank(text) == 0:
-                raise ValueError(f"filters.{name}={text}: no rank; write 3k, 6d or 1p")
+                raise FilterError(f"filters.{name}={text}: no rank; write 3k, 6d or 1p")
         for kind in self.results or ():
             if kind not in RESULT_KINDS:
-                raise ValueError(f"filters.results: {kind!r} is none of {', '.join(RESULT_KINDS)}")
+                raise FilterError(f"filters.results: {kind!r} is none of {', '.join(RESULT_KINDS)}")
+        for name in ("from_date", "to_date"):
+            text = getattr(self, name)
+            if text is not None and not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", text):
+                raise FilterError(f"filters.{name}={text}: no date; write YYYY, YYYY-MM or YYYY-MM-DD")
 
 
 def result_kind(result: str) -> str:

@@ -4,7 +4,7 @@ A table is a dict of arrays under the names of the file. Flat columns hold all g
 `setup_offset`; all others have one entry a game.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import h5py
@@ -16,7 +16,7 @@ from data.record import GameRecord
 Table = dict[str, np.ndarray]
 
 
-def from_records(records: Sequence[GameRecord], extra: dict[str, Sequence[Any]]) -> Table:
+def from_records(records: Sequence[GameRecord], extra: Mapping[str, Sequence[Any]]) -> Table:
     """Columns of the records; those that a record does not know (`split`, `identity`, ...) come in `extra`."""
     table: Table = {}
     for name, dtype in GAME_COLUMNS.items():
@@ -69,16 +69,17 @@ def record_of(table: Table, row: int, size: int) -> GameRecord:
     """One game of a table as a record."""
     moves = slice(int(table["offset"][row]), int(table["offset"][row + 1]))
     setup = slice(int(table["setup_offset"][row]), int(table["setup_offset"][row + 1]))
-    known = {
+    known: dict[str, Any] = {
         name: table[name][row].item() if hasattr(table[name][row], "item") else table[name][row]
         for name in GAME_COLUMNS
         if name in GameRecord.__slots__
     }
+    known["komi"] = round(known["komi"], 4)  # 6.4 is 6.4000001 as float32
     known["implicit_handicap"] = bool(known["implicit_handicap"])
+    known |= {name: table[name][setup] for name in SETUP_COLUMNS}
     return GameRecord(
         size=size,
         moves=table["moves"][moves],
         colours=table["colours"][moves],
-        **{name: table[name][setup] for name in SETUP_COLUMNS},
         **known,
     )

@@ -1,8 +1,8 @@
 """Which records are the same game, and on which side of the split a game falls.
 
-`identity` is equal for a game, its duplicates and its mirror images; passes at the end don't count. `opening_identity` looks at no
-more than the first `OPENING` moves: records that share these are versions of one game (another tail, a cut copy), and a split by it keeps
-them on one side.
+`identity` is equal for a game, its duplicates and its mirror images; passes at the end don't count. `opening_identity` looks at
+no more than the first `OPENING` moves: records that share these are versions of one game (another tail, a copy that was cut
+later), and a split by it keeps them on one side.
 """
 
 import numpy as np
@@ -17,12 +17,17 @@ SPLITS = ("train", "validation", "test")
 
 
 def identity(record: GameRecord) -> int:
-    played = np.flatnonzero(record.moves != PASS)
-    return hash_prefix(record, int(played[-1]) + 1 if len(played) else 0)
+    return hash_prefix(record, without_last_passes(record.moves))
 
 
 def opening_identity(record: GameRecord) -> int:
-    return hash_prefix(record, OPENING)
+    return hash_prefix(record, without_last_passes(record.moves[:OPENING]))
+
+
+def without_last_passes(moves: np.ndarray) -> int:
+    """How many moves are left. Copies of a game differ in these, and must not differ in their split."""
+    played = np.flatnonzero(moves != PASS)
+    return int(played[-1]) + 1 if len(played) else 0
 
 
 def hash_prefix(record: GameRecord, moves: int) -> int:

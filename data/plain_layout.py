@@ -3,12 +3,13 @@
     states    uint8 (N, 48, size, size)  gzip      actions  uint8 (N, 2)  row and column, as in states[i, plane, row, column]
     outcomes, to_play, game, ply                   as in the packed layout      symmetry  uint8 (N), see `symmetry.py`
 
-With eight symmetries row 8 i + k is position i turned by symmetry k. The turning is that of `symmetry.py`, applied to the packed rows.
+With eight symmetries row 8 i + k is position i turned by symmetry k. The turning is that of `symmetry.py`, applied to the packed
+rows. The attribute `split_states` holds where the splits begin and end in `states`; `split_rows` counts positions.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -24,8 +25,11 @@ CHUNK = 64
 COLUMNS = {"outcomes": "outcome", "to_play": "to_play", "game": "game", "ply": "ply"}
 
 
-def write(file: h5py.File, positions: int, size: int, encoded: list[Path], augment: bool, progress: Any) -> None:
+def write(file: h5py.File, splits: dict[str, tuple[int, int]], size: int, encoded: list[Path], augment: bool) -> Iterator[int]:
+    """`splits` are rows of positions. Yields positions as they are done."""
     copies = symmetry.COUNT if augment else 1
+    positions = max(stop for _, stop in splits.values())
+    file.attrs["split_states"] = json.dumps({name: (first * copies, stop * copies) for name, (first, stop) in splits.items()})
     rows = positions * copies
     shape = (PLANES, size, size)
     states = file.create_dataset(
@@ -45,7 +49,7 @@ def write(file: h5py.File, positions: int, size: int, encoded: list[Path], augme
             file[name][at:stop] = np.repeat(block[packed_name], copies)
         file["symmetry"][at:stop] = np.tile(np.arange(copies), len(block["move"]))
         at = stop
-        progress.advance(len(block["move"]))
+        yield len(block["move"])
 
 
 def blocks(encoded: list[Path]) -> Iterator[dict[str, np.ndarray]]:

@@ -1,101 +1,130 @@
-"""From archives of game records to one HDF5 of 48-plane positions: `python pipelines/build_dataset.py source=games/ output=kgs.h5`."""
+"""From archives of game records to one HDF5 of 48-plane positions.
+
+python pipelines/build_dataset.py source=games/ output=datasets/kgs.h5
+"""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from omegaconf import DictConfig  # noqa: E402  (the project's root must be on the path first)
+from omegaconf import DictConfig
 
-from data.build_parts import GameOptions, ValueOptions  # noqa: E402
-from data.builder import BuildError, BuildOptions, PartSizes, build, report_path  # noqa: E402
-from data.executors import Executor  # noqa: E402
-from data.filters import Filters  # noqa: E402
-from data.members import Limits  # noqa: E402
-from data.sgf import ReadOptions  # noqa: E402
-from pipelines.console import BuildProgress, clock, console, make_table  # noqa: E402
-from pipelines.wiring import plain, script  # noqa: E402
+from data.build_parts import GameOptions, ValueOptions
+from data.builder import BuildOptions, PartSizes, build, report_path
+from data.executors import Executor
+from data.filters import Filters
+from data.members import Limits
+from data.sgf import ReadOptions
+from pipelines.console import BuildProgress, clock, console
+from pipelines.options import convert, make
+from pipelines.wiring import plain, script
+
+Choice = Literal["keep", "drop"]
+NARROW = 60  # columns, at least, for the report
+MANY = 12  # kinds of komi to show
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:
     """Build, and return the report."""
     options = make_options(plain(cfg))
     report = build(options, BuildProgress())
-    show(report, options.output)
+    for line in describe(report, options.output, max(NARROW, console.width)):
+        console.print(line, markup=False, soft_wrap=True)
     return report
 
 
 def make_options(cfg: dict[str, Any]) -> BuildOptions:
-    size = cfg["size"]
-    if not isinstance(size, int) or not 2 <= size <= 19:
-        raise BuildError(f"size={size}: whole numbers from 2 to 19 are possible")
-    for key, choices in (("illegal", ("keep", "drop")), ("broken", ("keep", "drop"))):
-        if cfg[key] not in choices:
-            raise BuildError(f"{key}={cfg[key]}: one of {', '.join(choices)}")
-    if cfg["handicap"]["implicit"] not in ("place", "reject"):
-        raise BuildError(f"handicap.implicit={cfg['handicap']['implicit']}: place or reject")
-    sources = cfg["source"] if isinstance(cfg["source"], list) else [cfg["source"]]
-    try:
-        filters = Filters(**{key: tuple(value) if isinstance(value, list) else value for key, value in cfg["filters"].items()})
-    except ValueError as error:
-        raise BuildError(str(error)) from None
+    def value(name: str, hint: Any, found: Any = ...) -> Any:
+        return convert(cfg[name] if found is ... else found, hint, name)
+
     return BuildOptions(
-        sources=tuple(str(source) for source in sources),
-        output=Path(cfg["output"]).expanduser().absolute(),
+        sources=value("source", tuple[str, ...]),
+        output=Path(value("output", str)).expanduser().absolute(),
         games=GameOptions(
-            read=ReadOptions(size=size, implicit_handicap=cfg["handicap"]["implicit"], broken=cfg["broken"]),
-            filters=filters,
-            value=ValueOptions(**cfg["value"]),
-            illegal=cfg["illegal"],
-            validation=cfg["splits"]["validation"],
-            test=cfg["splits"]["test"],
+            read=ReadOptions(
+                size=value("size", int),
+                implicit_handicap=value("handicap.implicit", Literal["place", "reject"], cfg["handicap"]["implicit"]),
+                broken=value("broken", Choice),
+            ),
+            filters=make(Filters, cfg["filters"], "filters"),
+            value=make(ValueOptions, cfg["value"], "value"),
+            illegal=value("illegal", Choice),
+            validation=value("splits.validation", float, cfg["splits"]["validation"]),
+            test=value("splits.test", float, cfg["splits"]["test"]),
         ),
-        limits=Limits(**cfg["limits"]),
-        damaged=cfg["damaged"],
-        layout=cfg["layout"],
-        augment=cfg["augment"],
-        level=cfg["compression"],
-        parts=PartSizes(**cfg["parts"]),
-        max_reject_rate=cfg["max_reject_rate"],
-        overwrite=cfg["overwrite"],
-        executor=make_executor(cfg["executor"]),
+        limits=make(Limits, cfg["limits"], "limits"),
+        damaged=value("damaged", Literal["stop", "keep"]),
+        layout=value("layout", Literal["packed", "plain"]),
+        augment=value("augment", Literal["none", "all"]),
+        level=value("compression", int),
+        parts=make(PartSizes, cfg["parts"], "parts"),
+        max_reject_rate=value("max_reject_rate", float),
+        overwrite=value("overwrite", bool),
+        executor=make(Executor, cfg["executor"], "executor"),
     )
 
 
-def make_executor(cfg: dict[str, Any]) -> Executor:
-    return Executor(kind=cfg["kind"], workers=cfg.get("workers", 0), address=cfg.get("address", ""))
-
-
-def show(report: dict[str, Any], output: Path) -> None:
-    """The end of a build: what was kept, what was not and why, what came out."""
-    for key, title in (("dropped", "Left out"), ("cut_short", "Cut short")):
-        rows = [
-            [reason, f"{entry['games']:,}", entry["meaning"], shorten(entry["examples"][0]) if entry["examples"] else ""]
-            for reason, entry in report[key].items()
-        ]
-        if rows:
-            table = make_table(title, ["reason", "games", "meaning", "for example"], rows)
-            table.columns[2].justify = table.columns[3].justify = "left"
-            console.print(table, "")
-    splits = [[name, f"{report['games_by_split'][name]:,}", f"{count:,}"] for name, count in report["positions_by_split"].items()]
-    console.print(make_table("Kept", ["split", "games", "positions"], splits), "")
-    columns = [("handicap", "stones"), ("komi", "komi"), ("results", "result"), ("lengths", "moves")]
-    for key, name in columns:
-        top = list(report[key].items())[:10]
-        console.print(f"{name + ':':8}" + "  ".join(f"{value} {count:,}" for value, count in top))
-    console.print(f"value:  {report['games_for_value']:,} games may teach a value net")
-    console.print(
-        f"\n[bold]{output}[/bold]: {report['games_kept']:,} of {report['games_seen']:,} games, {report['positions']:,} positions, "
-        f"{report['bytes'] / 1e6:,.1f} MB, {report['bytes_a_position']:g} bytes a position, "
-        f"{clock(report['seconds'])} ({report['positions_a_second']:,} positions/s{', resumed' if report['resumed'] else ''})"
+def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
+    """The end of a build: what was left out and why, what was kept, what came out. Lines of `width` columns, but for paths."""
+    for key, title in (("dropped", "Left out"), ("cut_short", "Kept up to where they break")):
+        if report[key]:
+            total = sum(entry["games"] for entry in report[key].values())
+            yield f"{title}: {total:,} games"
+            for reason, entry in report[key].items():
+                yield from describe_reason(reason, entry, width)
+            yield ""
+    yield f"{'Kept':12}{'games':>10}{'positions':>14}"
+    for name, count in report["positions_by_split"].items():
+        yield f"  {name:10}{report['games_by_split'][name]:>10,}{count:>14,}"
+    yield ""
+    for key in ("handicap", "komi", "results", "lengths", "ranks"):
+        counts = {value: count for value, count in report[key].items() if count}
+        rare = sum(list(counts.values())[MANY:]) if key == "komi" else 0  # by frequency; all are in report.json
+        shown = list(counts.items())[:MANY] if rare else counts.items()
+        words = [f"{value} ({count:,})" for value, count in shown]
+        yield from fold(f"{key}:", words + [f"others ({rare:,})"] * (rare > 0), width)
+    share = report["share_their_opening"]
+    yield f"{report['games_for_value']:,} of the games may teach a value net."
+    if report["handicap_put_back"]:
+        yield f"In {report['handicap_put_back']:,} games the handicap stones were put back."
+    if share["games"]:
+        yield f"{share['games']:,} games begin with {share['moves']} moves of another one; these are on one side together."
+    yield ""
+    yield (
+        f"{report['games_kept']:,} of {report['games_seen']:,} games, {report['positions']:,} positions, "
+        f"{report['bytes'] / 1e6:,.1f} MB, {report['bytes_a_position']:g} bytes a position"
     )
-    console.print(f"report: {report_path(output)}")
-    console.print(f"next:   python pipelines/inspect_dataset.py dataset={output}")
+    compiling = f", of these {clock(report['seconds_compiling'])} to compile" if report["seconds_compiling"] > 5 else ""
+    resumed = "; resumed: some of it was done before" if report["resumed"] else ""
+    yield f"in {clock(report['seconds'])}{compiling} ({report['positions_a_second']:,} positions/s{resumed})"
+    yield f"dataset: {output}"
+    yield f"report:  {report_path(output)}"
+    yield f"next:    python pipelines/inspect_dataset.py dataset={output}"
 
 
-def shorten(text: str, most: int = 90) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
+def describe_reason(reason: str, entry: dict[str, Any], width: int) -> Iterator[str]:
+    yield f"{entry['games']:>9,}  {reason}: {entry['meaning']}"
+    if entry["examples"]:
+        yield " " * 11 + shorten(f"{entry['examples'][0]}", width - 11)
+
+
+def fold(title: str, words: list[str], width: int) -> Iterator[str]:
+    """The words in as many lines as it takes, cut between words only."""
+    line = f"{title:10}"
+    for word in words:
+        if len(line) + len(word) + 1 > width and line.strip():
+            yield line.rstrip()
+            line = " " * 10
+        line += word + "  "
+    yield line.rstrip()
+
+
+def shorten(text: str, most: int) -> str:
+    """The end of a text tells more than its beginning: the file in its archive, and what is wrong with it."""
+    return text if len(text) <= most else "..." + text[len(text) - most + 3 :]
 
 
 @script("build_dataset")

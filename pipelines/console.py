@@ -5,28 +5,13 @@ import time
 from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
-from rich.text import Text
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Column, Table
 
 EVERY = 10.0  # seconds between plain lines
+ROOM_FOR_A_BAR = 100  # columns
 
 console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-
-
-class Speed(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.0f} {task.fields['unit']}/s")
 
 
 class BuildProgress:
@@ -37,7 +22,7 @@ class BuildProgress:
         self.task: Any = None
 
     def say(self, text: str) -> None:
-        console.print(text)
+        console.print(text, markup=False)
 
     def begin(self, what: str, total: int | None, unit: str) -> None:
         self.what, self.total, self.unit = what, total, unit
@@ -45,42 +30,41 @@ class BuildProgress:
         self.counts: dict[str, int] = {}
         self.started = self.spoke = time.monotonic()
         if console.is_terminal:
-            count = "{task.completed:,.0f}" + ("/{task.total:,.0f}" if total else "")
-            self.live = Progress(
-                SpinnerColumn(), TextColumn("{task.description:<10}"), BarColumn(), TextColumn(count + " {task.fields[unit]}"),
-                TextColumn("{task.fields[counts]}"), Speed(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-                console=console,
-            )  # fmt: skip
+            text = TextColumn("{task.fields[text]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
+            bar = [BarColumn(bar_width=20)] if console.width >= ROOM_FOR_A_BAR else []
+            name = TextColumn("{task.description}", table_column=Column(min_width=10, no_wrap=True))
+            self.live = Progress(name, *bar, text, console=console)
             self.live.start()
-            self.task = self.live.add_task(what, total=total, unit=unit, counts="")
+            self.task = self.live.add_task(what, total=total, text="")
 
     def advance(self, done: int, **counts: int) -> None:
         self.done += done
         for name, count in counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
         if self.live is not None:
-            self.live.update(self.task, advance=done, counts=self.counted())
+            self.live.update(self.task, advance=done, text=self.status())
         elif time.monotonic() - self.spoke > EVERY:
             self.spoke = time.monotonic()
-            self.line()
+            console.print(f"{self.what}: {self.status()}", markup=False)
 
     def end(self) -> None:
         if self.live is not None:
             self.live.stop()
             self.live = None
         else:
-            self.line()
+            console.print(f"{self.what}: {self.status()}", markup=False)
 
-    def line(self) -> None:
-        seconds = max(1e-9, time.monotonic() - self.started)
-        speed = self.done / seconds
-        left = f", {clock((self.total - self.done) / speed)} left" if self.total and 0 < self.done < self.total else ""
-        of = f" of {self.total:,}" if self.total else ""
-        counted = f", {self.counted()}" if self.counts else ""
-        console.print(f"{self.what}: {self.done:,}{of} {self.unit}{counted}, {speed:,.0f} {self.unit}/s{left}")
-
-    def counted(self) -> str:
-        return ", ".join(f"{count:,} {name}" for name, count in self.counts.items() if count)
+    def status(self) -> str:
+        """Such as `45% of 6,400,000 positions, 12,000/s, 2:03 left, 300 games, 5 left out`."""
+        speed = self.done / max(1e-9, time.monotonic() - self.started)
+        if self.total and self.done < self.total:
+            words = [f"{self.done / self.total:.0%} of {self.total:,} {self.unit}"]
+        else:
+            words = [f"{self.done:,} {self.unit}"]
+        words.append(f"{speed:,.0f}/s")
+        if self.total and 0 < self.done < self.total:
+            words.append(f"{clock((self.total - self.done) / speed)} left")
+        return ", ".join(words + [f"{count:,} {name}" for name, count in self.counts.items() if count])
 
 
 def clock(seconds: float) -> str:

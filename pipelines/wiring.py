@@ -27,6 +27,8 @@ from hydra.types import RunMode  # noqa: E402
 from omegaconf import DictConfig, OmegaConf  # noqa: E402
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException  # noqa: E402
 
+OmegaConf.register_new_resolver("first", lambda *values: next((v for v in values if v), None), replace=True)
+
 
 def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], None]]:
     def decorate(function: Callable[[DictConfig], Any]) -> Callable[[], None]:
@@ -81,14 +83,21 @@ def help_text(name: str) -> str:
 
 def explain(error: BaseException) -> str | None:
     """One line for a user's mistake; None for a mistake of the program."""
-    from hydra.errors import HydraException
+    from hydra.errors import HydraException, InstantiationException, OverrideParseException
 
     for cause in chain(error):
+        if isinstance(cause, OverrideParseException):
+            return f"{cause.override}: not understood; a value with brackets or commas in it wants quotes, as in \"key='[a]'\""
         if isinstance(cause, MissingMandatoryValue):
             return f"{cause.full_key or first_line(cause)} is missing: say {cause.full_key}=... (--help explains every key)"
+    if isinstance(error, InstantiationException) and (inner := error.__cause__) is not None:
+        key = next((line for line in str(error).splitlines() if line.startswith("full_key:")), "")
+        known = isinstance(inner, TypeError | ValueError | OSError) or type(inner).__name__ == "MisconfigurationException"
+        where = f"{key.removeprefix('full_key:').strip()}: " if key.removeprefix("full_key:").strip() else ""
+        return f"{where}{first_line(inner)} (--help lists all keys)" if known else None
     if isinstance(error, HydraException | OmegaConfBaseException):
-        cause = list(chain(error))[-1]
-        text = first_line(cause)
+        # The deepest one that is meant for people: below it there may be the parser's own, without a word.
+        text = [first_line(cause) for cause in chain(error) if isinstance(cause, HydraException | OmegaConfBaseException)][-1]
         return text if "--help" in text else f"{text} (--help lists all keys)"
     if isinstance(error, OSError):
         where = f": {error.filename}" if error.filename else ""

@@ -1,0 +1,506 @@
+"""A build that is stopped, killed, refused or out of disk: nothing half-written, nothing lost, and the same result in the end."""
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from data import builder
+from data.atomic import DiskFull, NewFile
+from data.builder import BuildError, report_path, work_folder
+from data.hdf5 import DatasetFile
+from data.work_folder import WorkFolder, hash_code
+from tests.builds import SMALL, Watcher, build_here, command, digest, run_command
+from tests.own_games import collect, write_folder, write_tar, write_zip
+
+
+class Stopped(Exception):
+    pass
+
+
+class Stopper(Watcher):
+    """Stops the build when something has been done for the n-th time."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.left = n
+
+    def advance(self, done, **counts):
+        self.left -= 1
+        if self.left < 0:
+            raise Stopped
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    return write_zip(tmp_path_factory.mktemp("source") / "a.zip", collect(30))
+
+
+@pytest.fixture(scope="module")
+def unbroken(source, tmp_path_factory):
+    output = tmp_path_factory.mktemp("unbroken") / "o.h5"
+    build_here(source, output)
+    return digest(output)
+
+
+def stop(source, output, n=8, **options):
+    with pytest.raises(Stopped):
+        build_here(source, output, watcher=Stopper(n), **options)
+    assert not output.exists() and not report_path(output).exists()
+
+
+def assert_clean(folder, *names):
+    """Nothing but these is there, and no temporary file below."""
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
+    assert not [path for path in folder.rglob("*") if path.name.startswith(".tmp")]
+
+
+# --- stopped and killed
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 9, 15, 20])
+def test_a_stopped_build_goes_on_from_what_is_finished(source, unbroken, tmp_path, n):
+    output = tmp_path / "o.h5"
+    stop(source, output, n)
+    before = {path.name: path.stat().st_mtime_ns for path in work_folder(output).glob("*.h5")}
+    watcher = Watcher()
+    report = build_here(source, output, watcher=watcher)
+    assert report["resumed"] == (len(before) > 0) == any("going on" in text for text in watcher.said)
+    assert digest(output) == unbroken
+    assert_clean(tmp_path, "o.h5", "o.h5.report.json")
+
+
+def test_finished_parts_are_not_made_again(source, tmp_path, monkeypatch):
+    output = tmp_path / "o.h5"
+    stop(source, output, 14)
+    done = len(list(work_folder(output).glob("*.h5")))
+    made = []
+    for name in ("read_part", "encode_part"):
+        work = getattr(builder, name)
+        monkeypatch.setattr(builder, name, lambda task, work=work: (made.append(task.path), work(task))[1])
+    build_here(source, output)
+    total = done + len(made)
+    assert done >= 13 and made and total == len(set(made)) + done
+
+
+def kill_at(arguments, folder, parts, delay):
+    """Start a build and kill it when that many parts are there, and a moment later. Whether it lived that long."""
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        if len(list(folder.glob("[gp]*.h5"))) >= parts:
+            time.sleep(delay)
+            break
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    return process.wait() == -signal.SIGKILL
+
+
+def kill_and_resume(source, output, moments, workers):
+    killed = sum(kill_at(command(source, output, workers=workers), work_folder(output), *moment) for moment in moments)
+    assert output.exists() or work_folder(output).exists()
+    finished = run_command(command(source, output, workers=workers))
+    assert finished.returncode == 0, finished.stderr
+    assert_clean(output.parent, output.name, f"{output.name}.report.json")
+    return killed
+
+
+def test_killed_at_random_moments_and_resumed_it_makes_the_same(source, unbroken, tmp_path):
+    rng = random.Random(3)
+    moments = [(parts, rng.random() * 0.02) for parts in sorted(rng.sample(range(1, 14), 3))]
+    assert kill_and_resume(source, tmp_path / "o.h5", moments, workers=1) >= 2
+    assert digest(tmp_path / "o.h5") == unbroken
+
+
+@pytest.mark.slow
+def test_killed_at_20_random_moments_and_resumed_it_makes_the_same(tmp_path):
+    source = write_tar(tmp_path / "a.tar.gz", collect(120, moves=90))
+    build_here(source, tmp_path / "whole.h5")
+    expected, parts = digest(tmp_path / "whole.h5"), count_parts(tmp_path / "whole.h5", len(collect(120, moves=90)))
+    rng = random.Random(20)
+    killed = 0
+    for number in range(20):
+        output = tmp_path / str(number) / "o.h5"
+        moment = (rng.randint(0, parts), rng.random() * rng.choice([0.02, 0.5]))
+        killed += kill_and_resume(source, output, [moment], workers=2)
+        assert digest(output) == expected, f"killed {moment[1]} seconds after part {moment[0]}"
+    assert killed >= 14
+
+
+def count_parts(output, files):
+    return -(-files // SMALL.files) - (-len(DatasetFile(output)) // SMALL.rows)
+
+
+def test_workers_end_with_their_build(source, tmp_path):
+    output = tmp_path / "o.h5"
+    process = subprocess.Popen(command(source, output, workers=2), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    children = f"/proc/{process.pid}/task/{process.pid}/children"
+    if not os.path.exists(children):
+        process.kill()
+        pytest.skip("this system does not tell the children of a process")
+    deadline = time.monotonic() + 60
+    workers = []
+    while process.poll() is None and time.monotonic() < deadline and len(workers) < 3:  # two, and a resource tracker
+        with open(children) as file:
+            workers = file.read().split()
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while any(os.path.exists(f"/proc/{worker}") for worker in workers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert workers and not [worker for worker in workers if os.path.exists(f"/proc/{worker}")]
+
+
+def test_what_a_killed_build_left_half_written_is_cleared_away(source, unbroken, tmp_path):
+    output = tmp_path / "o.h5"
+    stop(source, output)
+    (work_folder(output) / ".tmp-123-abc-games.h5").write_bytes(b"half")
+    build_here(source, output)
+    assert digest(output) == unbroken
+    assert_clean(tmp_path, "o.h5", "o.h5.report.json")
+
+
+def test_a_part_that_comes_late_from_another_build_is_never_used(source, unbroken, tmp_path):
+    output = tmp_path / "o.h5"
+    stop(source, output, 12, illegal="drop", validation=0.4)
+    late = {path.name: path.read_bytes() for path in work_folder(output).glob("*.h5")}
+    stop(source, output, 3, overwrite=True)
+    for name, data in late.items():
+        (work_folder(output) / name).write_bytes(data)
+    build_here(source, output)
+    assert digest(output) == unbroken
+
+
+def test_files_of_others_are_left_alone(source, tmp_path):
+    folder = work_folder(tmp_path / "o.h5")
+    (folder / "mine").mkdir(parents=True)
+    (folder / "games.h5").write_text("mine, too")
+    build_here(source, tmp_path / "o.h5")
+    assert_clean(folder, "mine", "games.h5")
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "half"])
+def test_a_lost_manifest_makes_nothing_wrong(source, unbroken, tmp_path, damage):
+    output = tmp_path / "o.h5"
+    stop(source, output, 12, illegal="drop", validation=0.4)
+    manifest = work_folder(output) / "manifest.json"
+    text = manifest.read_text()
+    manifest.unlink() if damage == "gone" else manifest.write_text("" if damage == "empty" else text[:100])
+    build_here(source, output)
+    assert digest(output) == unbroken
+
+
+# --- stopped between the last renames
+
+
+def publish_partly(renames):
+    def publish(folder):
+        for made, final in ((folder.whole, folder.output), (folder.report, report_path(folder.output)))[:renames]:
+            made.replace(final)
+        raise Stopped
+
+    return publish
+
+
+@pytest.mark.parametrize("renames", [0, 1, 2])
+def test_stopped_while_it_publishes_it_finishes_next_time(source, unbroken, tmp_path, monkeypatch, renames):
+    output = tmp_path / "o.h5"
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(WorkFolder, "publish", publish_partly(renames))
+        build_here(source, output)
+    report = build_here(source, output)
+    assert report["games_kept"] > 0 and digest(output) == unbroken
+    assert_clean(tmp_path, "o.h5", "o.h5.report.json")
+
+
+def test_a_finished_dataset_is_never_replaced_by_what_another_command_left(source, unbroken, tmp_path, monkeypatch):
+    output = tmp_path / "o.h5"
+    build_here(source, output)
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(WorkFolder, "publish", publish_partly(0))
+        build_here(source, output, overwrite=True, validation=0.4)
+    watcher = Watcher()
+    build_here(source, output, watcher=watcher)
+    assert "nothing to do" in watcher.said[-1] and digest(output) == unbroken
+    build_here(source, output, overwrite=True, validation=0.4)
+    assert digest(output) != unbroken
+    assert_clean(tmp_path, "o.h5", "o.h5.report.json")
+
+
+# --- refused
+
+
+def test_a_finished_build_is_left_alone(source, tmp_path):
+    output = tmp_path / "o.h5"
+    first = build_here(source, output)
+    before = output.stat()
+    watcher = Watcher()
+    assert build_here(source, output, watcher=watcher, workers=2, damaged="keep", max_reject_rate=0.9) == first
+    assert "nothing to do" in watcher.said[-1]
+    assert (output.stat().st_mtime_ns, output.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    report_path(output).unlink()
+    with pytest.raises(BuildError, match=r"complete, but o.h5.report.json beside it is gone"):
+        build_here(source, output)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_other_options_are_refused_with_the_difference(source, unbroken, tmp_path, finished):
+    output = tmp_path / "o.h5"
+    build_here(source, output) if finished else stop(source, output)
+    message = r'made from something else \(config.games.illegal: there "keep", here "drop"; config.games.validation: '
+    with pytest.raises(BuildError, match=message + r"there 0.05, here 0.1\): name another output, or say overwrite=true"):
+        build_here(source, output, illegal="drop", validation=0.1)
+    build_here(source, output)
+    assert digest(output) == unbroken
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_other_sources_are_refused_with_the_difference(source, tmp_path, finished):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write_zip(folder / "a.zip", collect(30))
+    write_zip(folder / "b.zip", collect(3, seed=4))
+    output = tmp_path / "o.h5"
+    names = [folder / "a.zip", folder / "b.zip"]
+    build_here(names, output) if finished else stop(names, output)
+    write_zip(folder / "a.zip", collect(31))
+    write_zip(folder / "c.zip", collect(3, seed=5))
+    message = r"source a.zip: its contents have changed; source b.zip: there, not here; source c.zip: here, not there"
+    with pytest.raises(BuildError, match=message):
+        build_here([folder / "a.zip", folder / "c.zip"], output)
+
+
+def test_parts_of_other_code_are_refused(source, tmp_path, monkeypatch):
+    output = tmp_path / "o.h5"
+    stop(source, output)
+    monkeypatch.setattr(builder, "hash_code", lambda: "new")
+    with pytest.raises(BuildError, match=r'code: there "[0-9a-f]{16}", here "new"'):
+        build_here(source, output)
+    report = build_here(source, output, overwrite=True)
+    assert not report["resumed"]
+
+
+def test_the_hash_of_the_code_covers_all_that_parts_are_made_with():
+    assert len(hash_code()) == 16 and hash_code() != hash_code("coords")
+    from data import work_folder as module
+
+    seen, waiting = set(), ["build_parts"]
+    folder = builder.Path(builder.__file__).parent
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        waiting += [other for other in module.imports_of(folder / f"{name}.py") if other not in seen]
+    assert {"sgf", "main_line", "metadata", "replay_kernels", "board_kernels", "ladder_kernels", "identity", "symmetry"} <= seen
+    assert not {"builder", "loader", "datamodule", "build_report"} & seen
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_overwrite_starts_again(source, unbroken, tmp_path, finished):
+    output = tmp_path / "o.h5"
+    old = {"validation": 0.5}
+    build_here(source, output, **old) if finished else stop(source, output, 12, **old)
+    report = build_here(source, output, overwrite=True)
+    assert digest(output) == unbroken and not report["resumed"]
+    assert_clean(tmp_path, "o.h5", "o.h5.report.json")
+
+
+def test_until_it_is_done_overwrite_keeps_the_old_dataset(source, tmp_path):
+    output = tmp_path / "o.h5"
+    build_here(source, output, validation=0.5)
+    old = digest(output)
+    with pytest.raises(Stopped):
+        build_here(source, output, watcher=Stopper(12), overwrite=True)
+    assert digest(output) == old
+    assert build_here(source, output, overwrite=True)["resumed"]
+
+
+def test_a_file_that_is_no_dataset_is_not_overwritten(source, tmp_path):
+    output = tmp_path / "o.h5"
+    output.write_text("dear diary")
+    with pytest.raises(ValueError, match="not a readable HDF5 file"):
+        build_here(source, output)
+    assert output.read_text() == "dear diary"
+
+
+def test_two_builds_at_once_are_refused(source, unbroken, tmp_path):
+    output = tmp_path / "o.h5"
+    stop(source, output)
+    with WorkFolder(output), pytest.raises(BuildError, match=r"o.h5.parts: another build is writing there"):
+        build_here(source, output)
+    assert len(list(work_folder(output).glob("*.h5"))) == 8
+    build_here(source, output)
+    with WorkFolder(output), pytest.raises(BuildError, match="another build"):
+        build_here(source, output, overwrite=True)
+    assert digest(output) == unbroken
+
+
+# --- the disk
+
+
+@contextmanager
+def files_no_larger_than(limit):
+    """As good as a full disk, for this process alone."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    ("limit", "layout"), [(100, "packed"), (5_000, "packed"), (20_000, "packed"), (60_000, "packed"), (100_000, "plain")]
+)
+def test_a_full_disk_leaves_nothing_half_written_and_keeps_what_is_finished(source, tmp_path, capfd, limit, layout):
+    output = tmp_path / "o.h5"
+    with files_no_larger_than(limit), pytest.raises(DiskFull, match="no space left on the disk, what is finished is kept"):
+        build_here(source, output, layout=layout)
+    assert capfd.readouterr() == ("", ""), "HDF5 is quiet"
+    assert not output.exists() and not report_path(output).exists() and not list(tmp_path.rglob(".tmp*"))
+    report = build_here(source, output, layout=layout)
+    assert report["resumed"] == (limit > 5000)
+    build_here(source, tmp_path / "whole.h5", layout=layout)
+    assert digest(output) == digest(tmp_path / "whole.h5")
+
+
+def test_a_full_disk_is_one_line_from_workers_too(source, unbroken, tmp_path):
+    output = tmp_path / "o.h5"
+    arguments = command(source, output, workers=2)
+    arguments.insert(1, "-B")  # or Python meets the limit, too
+    failed = run_command(arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)))
+    assert failed.returncode == 2
+    assert failed.stderr == f"build_dataset: no space left on the disk, what is finished is kept: {work_folder(output)}\n"
+    assert not output.exists() and not list(tmp_path.rglob(".tmp*"))
+    build_here(source, output)
+    assert digest(output) == unbroken
+
+
+def test_too_little_room_is_told_before_the_work(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(builder.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000})())
+    with pytest.raises(DiskFull, match=r"GB are needed, 0.0 GB are free"):
+        build_here(source, tmp_path / "o.h5")
+    assert not (tmp_path / "o.h5").exists()
+    assert not list(work_folder(tmp_path / "o.h5").glob("positions*"))
+
+
+def test_a_new_file_is_whole_or_not_there(tmp_path):
+    with pytest.raises(Stopped), NewFile(tmp_path / "a.h5") as new:
+        new.file["a"] = [1, 2, 3]
+        raise Stopped
+    assert_clean(tmp_path)
+    with NewFile(tmp_path / "a.h5") as new:
+        new.file["a"] = [1, 2, 3]
+        assert not (tmp_path / "a.h5").exists()
+    assert_clean(tmp_path, "a.h5")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (tmp_path / "a.h5").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_an_output_that_cannot_be_written_is_one_line(source, tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "b.h5.parts").write_text("in the way")
+    (tmp_path / "folder.h5").mkdir()
+    for output in (tmp_path / "file" / "o.h5", tmp_path / "b.h5", tmp_path / "folder.h5"):
+        failed = run_command(command(source, output))
+        assert failed.returncode == 2 and failed.stderr.count("\n") == 1, failed.stderr
+        assert str(tmp_path) in failed.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.h5.parts", "file", "folder.h5"]
+
+
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_must_not_be_written_is_one_line(source, tmp_path):
+    folder = tmp_path / "fixed"
+    folder.mkdir()
+    folder.chmod(0o500)
+    failed = run_command(command(source, folder / "o.h5"))
+    assert failed.returncode == 2 and failed.stderr.count("\n") == 1 and "Permission denied" in failed.stderr
+
+
+# --- sources
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("damaged") / "in"
+    folder.mkdir()
+    whole = write_tar(folder / "a.tar.gz", collect(120))
+    whole.write_bytes(whole.read_bytes()[: whole.stat().st_size * 2 // 3])
+    write_folder(folder, collect(5, seed=7, copies=False))
+    return folder
+
+
+def test_a_damaged_archive_stops_the_build_and_what_is_read_is_kept(damaged, tmp_path):
+    output = tmp_path / "o.h5"
+    with pytest.raises(BuildError, match=r"in/a.tar.gz is damaged or incomplete after \d+ members .*; damaged=keep goes on"):
+        build_here(damaged, output)
+    assert not output.exists() and list(work_folder(output).glob("games*"))
+    report = build_here(damaged, output, damaged="keep")
+    assert report["resumed"], "the advice of the message works"
+    assert 5 < report["games_kept"] < 120
+    (example,) = report["dropped"]["unreadable file"]["examples"]
+    assert example.startswith("in/a.tar.gz: in/a.tar.gz is damaged")
+    assert_clean(tmp_path, "o.h5", "o.h5.report.json")
+
+
+def test_an_archive_that_is_none_can_be_left_out(damaged, tmp_path):
+    (tmp_path / "a.zip").write_bytes(b"PK and nothing else")
+    sources = [tmp_path / "a.zip", damaged / "0" / "game-0000.sgf"]
+    with pytest.raises(BuildError, match=r"a.zip is damaged"):
+        build_here(sources, tmp_path / "o.h5")
+    assert build_here(sources, tmp_path / "o.h5", damaged="keep")["games_kept"] == 1
+
+
+def test_sources_that_are_not_there_or_empty_leave_nothing(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for source in ("missing.zip", "empty", "*.zip"):
+        with pytest.raises(ValueError, match=f"source .*{source.replace('*', '[*]')}"):
+            build_here(tmp_path / source, tmp_path / "out" / "o.h5")
+    assert_clean(tmp_path, "empty")
+
+
+def test_a_bomb_is_refused(tmp_path):
+    write_zip(tmp_path / "a.zip", {f"{k}.sgf": b"(;SZ[9];B[aa])" + b" " * 3000 for k in range(40)})
+    with pytest.raises(BuildError, match="unpacks to more than 50,000 bytes"):
+        build_here(tmp_path / "a.zip", tmp_path / "o.h5", limits=builder.Limits(max_total_bytes=50_000))
+
+
+# --- memory
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_number_of_games(tmp_path):
+    peaks = []
+    for number, count in enumerate((250, 1000)):
+        source = write_tar(tmp_path / f"{count}.tar.gz", collect(count, size=19, moves=180, seed=number, copies=False))
+        arguments = command(source, tmp_path / f"{count}.h5", "size=19", "parts.files=100", "parts.rows=8192")
+        process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        peaks.append(usage.ru_maxrss / 1024)
+    assert peaks[1] < 1.1 * peaks[0] + 20 and peaks[1] < 1500, f"{peaks} MB"
+
+
+# --- Ctrl-C
+
+
+def test_ctrl_c_is_one_line_and_keeps_what_is_finished(tmp_path):
+    source = write_zip(tmp_path / "a.zip", collect(120))
+    output = tmp_path / "o.h5"
+    process = subprocess.Popen(
+        command(source, output, workers=2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not list(work_folder(output).glob("*.h5")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "\nstopped\n")
+    assert not output.exists() and not list(tmp_path.rglob(".tmp*"))
+    assert build_here(source, output)["resumed"]
