@@ -163,16 +163,15 @@ def _to_label(name: str) -> str:
 
 
 def hash_source(source: Source) -> str:
-    """SHA-256 of the file; of a folder, of the names, sizes and contents of its files in order."""
+    """SHA-256 of the file; of a folder, of the names and contents of its files in order."""
     try:
         if source.kind != "folder":
             with open(source.path, "rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
         digest = hashlib.sha256()
         for name in source.files:
-            data = (source.path / name).read_bytes()
-            digest.update(b"%s\0%d\0" % (os.fsencode(name), len(data)))
-            digest.update(data)
+            with open(source.path / name, "rb") as file:
+                digest.update(b"%s\0" % os.fsencode(name) + hashlib.file_digest(file, "sha256").digest())
         return digest.hexdigest()
     except OSError as error:
         raise _unreadable(source, error) from error

@@ -110,7 +110,10 @@ def read_wanted(task: ReadTask) -> tuple[list[GameRecord], list[str], list[Rejec
             rejects.append(Rejected("unreadable file", member.error, source))
             continue
         for game in read_games(member.data, source=source, options=task.options.read):
-            result = game if isinstance(game, Rejected) else replayer.admit(game, task.options.illegal)
+            try:
+                result = game if isinstance(game, Rejected) else replayer.admit(game, task.options.illegal)
+            except Exception as error:  # whatever it is, it is one game's, and the report tells
+                result = Rejected("internal error", f"{type(error).__name__}: {error}"[:200], game.source)
             if not isinstance(result, Rejected):
                 reason, detail = refusal(result, task.options.filters)
                 if not reason:

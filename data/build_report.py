@@ -35,6 +35,8 @@ class Rejects:
         self.admitted = 0  # read, legal and wanted; before duplicates
         self.kept = 0
         self.near_duplicates = 0
+        self.skipped = 0  # files in the sources that are no games by their names
+        self.nested = 0  # of these, archives inside archives
         self.reasons: Counter[str] = Counter()
         self.examples: dict[str, list[str]] = {}
 
@@ -80,6 +82,10 @@ class Rejects:
                 f"{self.summary()}"
             )
 
+    def failure(self) -> dict[str, Any]:
+        """The report of a build that stopped because of them."""
+        return {"failed": True, "games_seen": self.seen, "dropped": table(self.reasons, self.examples, REASONS)}
+
     def summary(self) -> str:
         return ", ".join(f"{reason} {count:,}" for reason, count in self.reasons.most_common() if count) or "no game was found"
 
@@ -100,6 +106,8 @@ def make_report(path: Path, rejects: Rejects, seconds: float, compiling: float, 
         komi = [f"{value:g}" if value == value else "unknown" for value in games["komi"][:]]
         return {
             "files": rejects.files,
+            "files_skipped": rejects.skipped,
+            "archives_skipped": rejects.nested,
             "games_seen": rejects.seen,
             "games_kept": rejects.kept,
             "games_by_split": {name: stop - first for name, (first, stop) in json.loads(file.attrs["split_games"]).items()},

@@ -28,13 +28,13 @@ from data import archives, game_table, hdf5, plain_layout
 from data.archives import Source
 from data.atomic import DiskFull, NewFile, write_text
 from data.build_parts import EncodeTask, GameOptions, ReadTask, count_part, encode_part, read_part, warm_up
-from data.build_report import Rejects, make_report
+from data.build_report import BadInput, Rejects, make_report
 from data.coords import MAX_SIZE, MIN_SIZE
 from data.executors import Executor, run
 from data.hdf5 import CHUNK, POSITION_COLUMNS, SCHEMA
 from data.identity import SPLITS
 from data.jit import cache_folder
-from data.members import Limits, Member
+from data.members import Limits, Member, ReadStats
 from data.work_folder import BuildError, Manifest, WorkFolder, hash_code, refuse_difference, report_path, work_folder
 
 BYTES_A_PART = 8 << 20  # of SGF; whichever is reached first, this or PartSizes.files
@@ -83,7 +83,7 @@ class Progress(Protocol):
 
     def say(self, text: str) -> None: ...
     def begin(self, what: str, total: int | None, unit: str) -> None: ...
-    def advance(self, done: int, **counts: int) -> None: ...
+    def advance(self, done: int, *, found: bool = False, **counts: int) -> None: ...
     def end(self) -> None: ...
 
 
@@ -121,9 +121,14 @@ def build(options: BuildOptions, progress: Progress) -> dict[str, Any]:
         if folder.resumed:
             progress.say(f"going on from what is finished in {folder.path}")
         compiling = prepare_kernels(progress)
-        parts = read_sources(options, sources, folder, progress)
+        parts, stats = read_sources(options, sources, folder, progress)
         plan, rejects = make_plan(parts, options, progress)
-        rejects.check_rate(options.max_reject_rate)
+        rejects.skipped, rejects.nested = stats.skipped, stats.nested
+        try:
+            rejects.check_rate(options.max_reject_rate)
+        except BadInput as error:
+            write_text(report_path(options.output), json.dumps(rejects.failure(), indent=1, ensure_ascii=False) + "\n")
+            raise BadInput(f"{error}; examples are in {report_path(options.output)}") from None
         if not len(plan.part):
             folder.remove()  # another attempt will have other options
             raise BuildError(f"no game is left of {rejects.seen:,} seen: {rejects.summary()}")
@@ -229,35 +234,41 @@ def compare_with_finished(output: Path, manifest: Manifest) -> None:
     refuse_difference(output, found, wanted)
 
 
-def read_sources(options: BuildOptions, sources: list[Source], folder: WorkFolder, progress: Progress) -> list[Path]:
-    """Step 1; returns the parts of games in the order of the sources."""
+def read_sources(
+    options: BuildOptions, sources: list[Source], folder: WorkFolder, progress: Progress
+) -> tuple[list[Path], ReadStats]:
+    """Step 1; returns the parts of games in the order of the sources, and what was passed over in them."""
     paths: list[Path] = []
+    stats = ReadStats()
 
     def tasks() -> Iterator[ReadTask]:
-        for members in blocks_of(sources, options):
+        for members in blocks_of(sources, options, stats):
             path = folder.games(len(paths))
             paths.append(path)
             if path.exists():
-                advance(count_part(path))
+                advance(count_part(path), found=True)
             else:
                 yield ReadTask(path, members, options.games)
 
-    def advance(counts: dict[str, int]) -> None:
-        progress.advance(counts["games"] + counts["rejects"], positions=counts["positions"], rejects=counts["rejects"])
+    def advance(counts: dict[str, int], found: bool = False) -> None:
+        seen = counts["games"] + counts["rejects"]
+        progress.advance(seen, found=found, positions=counts["positions"], rejects=counts["rejects"])
 
     progress.begin("reading", None, "games")
     for counts in run(options.executor, read_part, tasks()):
         advance(counts)
     progress.end()
-    return paths
+    if stats.nested:
+        progress.say(f"{stats.nested:,} archives inside archives were passed over: unpack these to read their games")
+    return paths, stats
 
 
-def blocks_of(sources: list[Source], options: BuildOptions) -> Iterator[list[tuple[str, Member]]]:
+def blocks_of(sources: list[Source], options: BuildOptions, stats: ReadStats) -> Iterator[list[tuple[str, Member]]]:
     """Members, each with its source, in blocks whose borders depend on nothing but the sources."""
     block: list[tuple[str, Member]] = []
     size = 0
     for source in sources:
-        for member in members_of(source, options):
+        for member in members_of(source, options, stats):
             block.append((source.label, member))
             size += len(member.data)
             if len(block) == options.parts.files or size >= BYTES_A_PART:
@@ -267,9 +278,9 @@ def blocks_of(sources: list[Source], options: BuildOptions) -> Iterator[list[tup
         yield block
 
 
-def members_of(source: Source, options: BuildOptions) -> Iterator[Member]:
+def members_of(source: Source, options: BuildOptions, stats: ReadStats) -> Iterator[Member]:
     try:
-        yield from archives.read_members(source, options.limits)
+        yield from archives.read_members(source, options.limits, stats)
     except archives.SourceError as error:
         if options.damaged == "stop":
             raise BuildError(f"{error}; damaged=keep goes on with what can be read") from None
@@ -352,12 +363,12 @@ def encode_positions(options: BuildOptions, plan: Plan, rejects: Rejects, folder
         for k, path in enumerate(paths):
             task = encode_task(options, plan, path, k * size)
             if path.exists():
-                progress.advance(task.stop_row - task.first_row, games=task.games)
+                progress.advance(task.stop_row - task.first_row, found=True, games=task.games)
             else:
                 yield task
 
     progress.begin("encoding", plan.positions, "positions")
-    progress.advance(0, **{"left out": rejects.dropped})
+    progress.advance(0, left_out=rejects.dropped)
     for rows, games in run(options.executor, encode_part, tasks()):
         progress.advance(rows, games=games)
     progress.end()

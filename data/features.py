@@ -13,6 +13,7 @@ class Feature:
     name: str
     planes: int
     meaning: str
+    least: int = 1  # the count of the first plane of a group
 
 
 FEATURES = (
@@ -24,7 +25,7 @@ FEATURES = (
         "turns_since", 8, "stones: turns since the stone was placed, 1 for the last move; set-up stones are in the last plane"
     ),
     Feature("liberties", 8, "stones: liberties of the string"),
-    Feature("capture_size", 8, "legal moves: opponent's stones that the move captures, from 0"),
+    Feature("capture_size", 8, "legal moves: opponent's stones that the move captures, from 0", least=0),
     Feature("self_atari_size", 8, "legal moves that leave the played string one liberty: its number of stones"),
     Feature("liberties_after", 8, "legal moves: liberties of the played string, captures done"),
     Feature("ladder_capture", 1, "legal moves that catch a string in a ladder"),
@@ -49,4 +50,4 @@ def offset(name: str) -> int:
 
 def plane_names() -> list[str]:
     """One name for each plane, such as `own` or `liberties:3`."""
-    return [f"{f.name}:{k + 1}" if f.planes > 1 else f.name for f in FEATURES for k in range(f.planes)]
+    return [f"{f.name}:{f.least + k}" if f.planes > 1 else f.name for f in FEATURES for k in range(f.planes)]

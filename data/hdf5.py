@@ -49,7 +49,7 @@ GAME_COLUMNS: dict[str, Any] = {
     "komi": np.float32,  # NaN if unknown
     "winner": np.int8,  # +1, -1, 0 for drawn and unknown
     "value": np.uint8,  # 1 if the outcome may teach a value net: see `value` in the configuration
-    "handicap": np.int16,  # stones on the board before the first move, 0 or from 2 up
+    "handicap": np.int16,  # Black's stones before White's first, set up or laid as moves; 0, or 2 and more
     "implicit_handicap": np.uint8,  # 1 if those were announced and not recorded, and have been put back
     "black_rank": np.int8,  # kyu -30..-1, dan 1..9, professional 11..19, unknown 0
     "white_rank": np.int8,

@@ -68,10 +68,10 @@ def to_name(raw: bytes) -> str:
     """A member's name as text: UTF-8, else GB18030 as on Chinese machines, else with the odd bytes spelled out."""
     for charset in ("utf-8", "gb18030"):
         try:
-            return raw.decode(charset)
+            return raw.decode(charset).replace("\0", "")
         except UnicodeDecodeError:
             continue
-    return raw.decode("utf-8", "backslashreplace")
+    return raw.decode("utf-8", "backslashreplace").replace("\0", "")
 
 
 class _Guard:

@@ -91,11 +91,11 @@ _NO_WINNER = (
 )
 _RESIGN = re.compile(r"resign|\bres\b|中盘|中盤|中押|认输|認輸|投了|投子|불계|^r$")
 _TIME = re.compile(r"time|超时|超時|时间|時間|時間切|切れ|시간")
-_FORFEIT = re.compile(r"forfeit|弃权|棄権|棄權|不戦|반칙|反則|犯规|犯規|기권")
+_FORFEIT = re.compile(r"forfeit|disqualif|disconnect|弃权|棄権|棄權|不戦|반칙|反則|犯规|犯規|기권")
 _LOSES = re.compile(
     r"负|負|败|敗|输|輸|认输|投了|패|\blos[et]|resigns|resigned|overtime|runs? out|ran out|forfeits|forfeited"
 )
-_WINS = re.compile(r"胜|勝|승|\bw[io]ns?\b|wins|beats|victory")
+_WINS = re.compile(r"胜|勝|贏|赢|승|\bw[io]ns?\b|wins|beats|victory")
 
 
 def _won_by(winner: int, how: str) -> tuple[str, int]:
@@ -130,6 +130,8 @@ def _read_sentence(text: str) -> tuple[str, int]:
     black, white = _BLACK.search(text), _WHITE.search(text)
     if not black and not white:
         return "?", 0
+    if black and white and _LOSES.search(text) and not _WINS.search(text):
+        return "Void", 0  # both lose: two names and no winner
     first = BLACK if black and (not white or black.start() < white.start()) else WHITE
     wins, loses, time = _WINS.search(text), _LOSES.search(text), _TIME.search(text)
     if wins and (not loses or wins.start() < loses.start()):
@@ -222,9 +224,15 @@ def _days_in(year: int, month: int) -> int:
 
 
 def to_text(raw: bytes | str, charset: str = "") -> str:
-    """The bytes as text: UTF-8, what the file declares, GB18030, Shift-JIS, Latin-1, whichever fits first."""
-    if isinstance(raw, str):
-        return raw
+    """The bytes as text: UTF-8, what the file declares, GB18030, Shift-JIS, Latin-1, whichever fits first.
+
+    What comes out can be written as UTF-8 and holds no NUL, whatever charset a hostile record names.
+    """
+    text = raw if isinstance(raw, str) else _decode(raw, charset)
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
+
+
+def _decode(raw: bytes, charset: str) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -234,7 +242,7 @@ def to_text(raw: bytes | str, charset: str = "") -> str:
     for name in (charset, "latin-1" if _ACCENTED.fullmatch(raw) else "gb18030", "shift_jis"):
         try:
             return raw.decode(name)
-        except (LookupError, ValueError):  # an unknown or unfit charset; ValueError also where the name holds a NUL
+        except (LookupError, ValueError, TypeError):  # unknown or unfit; ValueError also where the name holds a NUL
             continue
     return raw.decode("latin-1")
 

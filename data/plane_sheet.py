@@ -195,7 +195,7 @@ def arrange() -> list[tuple[int, int, int, str]]:
     for feature in FEATURES:
         if feature.planes > 1:
             for k in range(feature.planes):
-                tiles.append((row + k // COLUMNS, k % COLUMNS, offset(feature.name) + k, f"{feature.name}:{k + 1}"))
+                tiles.append((row + k // COLUMNS, k % COLUMNS, offset(feature.name) + k, f"{feature.name}:{feature.least + k}"))
             row += -(-feature.planes // COLUMNS)
     return tiles
 

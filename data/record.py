@@ -22,7 +22,7 @@ class GameRecord:
     rules: str = ""
     result: str = "?"  # normalised: B+3.5, W+R, B+T, W+F, B+, Draw, Void, ?
     winner: int = 0  # +1, -1, or 0: drawn, void or unknown
-    handicap: int = 0  # stones that Black had on the board before the first move, 0 or 2 and more
+    handicap: int = 0  # stones that Black had before White's first, set up or laid as moves, 0 or 2 and more
     implicit_handicap: bool = False  # the stones were announced by HA but not recorded, and put back by sgf.py
     black_name: str = ""
     white_name: str = ""

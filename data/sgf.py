@@ -47,11 +47,17 @@ IMPLICIT_HANDICAPS = {
     3: "dp pd dd",
     4: "dp pd dd pp",
     5: "dp pd dd pp jj",
-    6: "dp pd dd pp dj pj",
+    6: "dp pd dd pp dj pj",  # or the other two sides, see SIDES
     7: "dp pd dd pp dj pj jj",
     8: "dp pd dd pp dj pj jd jp",
     9: "dp pd dd pp dj pj jd jp jj",
 }
+
+
+# Games of Fox up to 2016 leave jd and jp alone where later ones have stones on dj and pj.
+SIDES = (("dj", "jd"), ("pj", "jp"))
+SIDES_CHANGED = "2017"
+FREE_MOVES = 60  # in which nobody plays on a handicap stone
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +259,22 @@ def _place_handicap(game: _Play, root: dict[str, bytes], options: ReadOptions) -
         return False
     if options.implicit_handicap == "reject" or game.size != 19 or stones not in IMPLICIT_HANDICAPS:
         raise _Refusal("implicit handicap", f"HA[{stones}]")
-    placed = {(0, from_sgf(name, 19)): BLACK for name in IMPLICIT_HANDICAPS[stones].split()}
-    game.setup = placed | game.setup
+    layouts = list_layouts(stones, metadata.to_date(root.get("DT", b"")[:80]))
+    beginning = set(game.moves[:FREE_MOVES])
+    layout = next((points for points in layouts if not beginning & set(points)), layouts[0])
+    game.setup = dict.fromkeys(((0, point) for point in layout), BLACK) | game.setup
     return True
+
+
+def list_layouts(stones: int, date: str) -> list[list[int]]:
+    """The ways in which so many stones may have stood, the likelier one first."""
+    names = IMPLICIT_HANDICAPS[stones].split()
+    layouts = [[from_sgf(name, 19) for name in names]]
+    if stones in (6, 7):
+        turned = dict(SIDES)
+        other = [from_sgf(turned.get(name, name), 19) for name in names]
+        layouts.insert(0 if date and date < SIDES_CHANGED else 1, other)
+    return layouts
 
 
 def _read_handicap(root: dict[str, bytes]) -> int:
@@ -279,7 +298,7 @@ def _make_record(game: _Play, root: dict[str, bytes], source: str, implicit: boo
         rules=_read_text(root.get("RU", b""), charset),
         result=result,
         winner=winner,
-        handicap=len(at_root) if len(at_root) >= 2 and WHITE not in at_root else 0,
+        handicap=count_handicap(at_root, game),
         implicit_handicap=implicit,
         black_name=_read_text(root.get("PB", b""), charset),
         white_name=_read_text(root.get("PW", b""), charset),
@@ -290,6 +309,18 @@ def _make_record(game: _Play, root: dict[str, bytes], source: str, implicit: boo
         source=source,
         cut=game.cut,
     )
+
+
+def count_handicap(at_root: list[int], game: _Play) -> int:
+    """Stones that Black has before White's first: set up, or laid as moves; 0 or 2 and more."""
+    laid = 0
+    for move, colour in zip(game.moves, game.colours, strict=True):
+        if move != PASS and colour == WHITE:
+            break
+        laid += move != PASS
+    if at_root and WHITE not in at_root and len(at_root) >= 2:
+        return len(at_root)
+    return laid if laid >= 2 and not at_root else 0
 
 
 @lru_cache(4096)

@@ -9,6 +9,7 @@ from data.features import FEATURES, offset, plane_names
 SHADES = " ░▒▓█"
 ASCII_SHADES = " .:*#"
 EMPTY = "·"
+NONE, SEVERAL = -2, -1  # what a group says of a point where none of its planes is set, or more than one
 
 Block = list[str]  # lines of one width, the first being a title
 
@@ -25,7 +26,7 @@ def feature_names(chosen: str | Sequence[str]) -> list[str]:
     known = {feature.name for feature in FEATURES} | set(plane_names())
     for name in wanted:
         if name not in known:
-            features = ", ".join(f"{f.name}:1..{f.planes}" if f.planes > 1 else f.name for f in FEATURES)
+            features = ", ".join(f"{f.name}:{f.least}..{f.least + f.planes - 1}" if f.planes > 1 else f.name for f in FEATURES)
             raise NoSuchPlane(f"planes={name}: all, none, or a list of {features}")
     return wanted
 
@@ -36,7 +37,7 @@ def feature_lines(planes: np.ndarray, names: Sequence[str], width: int, *, ascii
     for name in names:
         values = feature_values(planes, name)
         if (values == values.flat[0]).all():
-            constant.append(f"{name}: {'nowhere' if values.flat[0] == 0 else f'{values.flat[0]} everywhere'}")
+            constant.append(f"{name}: {'nowhere' if values.flat[0] == NONE else f'{values.flat[0]} everywhere'}")
         else:
             drawn.append(digits(name, values, ascii_only))
     groups = [feature.name for feature in FEATURES if feature.planes > 1 and feature.name in names]
@@ -45,18 +46,18 @@ def feature_lines(planes: np.ndarray, names: Sequence[str], width: int, *, ascii
 
 
 def feature_values(planes: np.ndarray, name: str) -> np.ndarray:
-    """A plane as it is; a group as the number of its plane at each point (1 to 8), 0 for none, -1 for more than one."""
+    """At each point 1 where the plane is set, and for a group the number in the name of its plane; else NONE or SEVERAL."""
     if name in plane_names():
-        return planes[plane_names().index(name)].astype(np.int64)
-    first = offset(name)
-    group = planes[first : first + next(f.planes for f in FEATURES if f.name == name)]
-    numbers = np.tensordot(np.arange(1, len(group) + 1), group, 1)
-    return np.where(group.sum(axis=0) > 1, -1, numbers)
+        return np.where(planes[plane_names().index(name)], 1, NONE)
+    feature = next(f for f in FEATURES if f.name == name)
+    group = planes[offset(name) : offset(name) + feature.planes]
+    numbers = feature.least + group.argmax(axis=0)
+    return np.select([group.sum(axis=0) == 0, group.sum(axis=0) > 1], [NONE, SEVERAL], numbers)
 
 
 def digits(title: str, values: np.ndarray, ascii_only: bool = False) -> Block:
     empty = "." if ascii_only else EMPTY
-    rows = (" ".join({0: empty, -1: "!"}.get(int(value), str(value)) for value in row) for row in values)
+    rows = (" ".join({NONE: empty, SEVERAL: "!"}.get(int(value), str(value)) for value in row) for row in values)
     return [title, *rows]
 
 

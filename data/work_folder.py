@@ -13,6 +13,7 @@ import contextlib
 import errno
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -47,14 +48,21 @@ class WorkFolder:
         self.resumed = False
 
     def __enter__(self) -> "WorkFolder":
-        self.path.mkdir(parents=True, exist_ok=True)
-        self.lock = (self.path / "lock").open("w")
-        try:
-            lock_or_refuse(self.lock, self.path)
-        except BaseException:
+        while True:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.lock = (self.path / "lock").open("w")
+            try:
+                lock_or_refuse(self.lock, self.path)
+                held, there = os.fstat(self.lock.fileno()), (self.path / "lock").stat()
+            except FileNotFoundError:  # a build that just ended took it away
+                self.lock.close()
+                continue
+            except BaseException:
+                self.lock.close()
+                raise
+            if (held.st_ino, held.st_dev) == (there.st_ino, there.st_dev):
+                return self
             self.lock.close()
-            raise
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self.path.exists() and not any(self.path.glob("*.h5")):  # nothing worth keeping: leave no trace
@@ -138,8 +146,8 @@ def stamp_of(manifest: Manifest) -> str:
 
 
 @cache
-def hash_code(module: str = "build_parts") -> str:
-    """Of every module that the work on parts can reach: parts made by other code are not to be mixed."""
+def hash_code(module: str = "builder") -> str:
+    """Of every module that a build can reach, what cuts the work included: parts made by other code are not to be mixed."""
     folder = Path(__file__).parent
     found: set[str] = set()
     waiting = [module]

@@ -151,7 +151,7 @@ class Quiet:
     def begin(self, what: str, total: int | None, unit: str) -> None:
         pass
 
-    def advance(self, done: int, **counts: int) -> None:
+    def advance(self, done: int, *, found: bool = False, **counts: int) -> None:
         pass
 
     def end(self) -> None:

@@ -30,7 +30,8 @@ MANY = 12  # kinds of komi to show
 def run(cfg: DictConfig) -> dict[str, Any]:
     """Build, and return the report."""
     options = make_options(plain(cfg))
-    report = build(options, BuildProgress())
+    with BuildProgress() as progress:
+        report = build(options, progress)
     for line in describe(report, options.output, max(NARROW, console.width)):
         console.print(line, markup=False, soft_wrap=True)
     return report

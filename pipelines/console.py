@@ -26,7 +26,7 @@ class BuildProgress:
 
     def begin(self, what: str, total: int | None, unit: str) -> None:
         self.what, self.total, self.unit = what, total, unit
-        self.done = 0
+        self.done = self.found = 0
         self.counts: dict[str, int] = {}
         self.started = self.spoke = time.monotonic()
         if console.is_terminal:
@@ -37,8 +37,10 @@ class BuildProgress:
             self.live.start()
             self.task = self.live.add_task(what, total=total, text="")
 
-    def advance(self, done: int, **counts: int) -> None:
+    def advance(self, done: int, *, found: bool = False, **counts: int) -> None:
+        """`found` is work that an earlier run had finished: it says nothing about speed."""
         self.done += done
+        self.found += done if found else 0
         for name, count in counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
         if self.live is not None:
@@ -46,6 +48,15 @@ class BuildProgress:
         elif time.monotonic() - self.spoke > EVERY:
             self.spoke = time.monotonic()
             console.print(f"{self.what}: {self.status()}", markup=False)
+
+    def __enter__(self) -> "BuildProgress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the terminal its cursor back, however the build ended."""
+        if self.live is not None:
+            self.live.stop()
+            self.live = None
 
     def end(self) -> None:
         if self.live is not None:
@@ -56,15 +67,15 @@ class BuildProgress:
 
     def status(self) -> str:
         """Such as `45% of 6,400,000 positions, 12,000/s, 2:03 left, 300 games, 5 left out`."""
-        speed = self.done / max(1e-9, time.monotonic() - self.started)
+        speed = (self.done - self.found) / max(1e-9, time.monotonic() - self.started)
         if self.total and self.done < self.total:
             words = [f"{self.done / self.total:.0%} of {self.total:,} {self.unit}"]
         else:
             words = [f"{self.done:,} {self.unit}"]
         words.append(f"{speed:,.0f}/s")
-        if self.total and 0 < self.done < self.total:
+        if self.total and speed > 0 and self.done < self.total:
             words.append(f"{clock((self.total - self.done) / speed)} left")
-        return ", ".join(words + [f"{count:,} {name}" for name, count in self.counts.items() if count])
+        return ", ".join(words + [f"{count:,} {name.replace('_', ' ')}" for name, count in self.counts.items() if count])
 
 
 def clock(seconds: float) -> str:

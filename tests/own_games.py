@@ -93,6 +93,16 @@ def change(board: Board, rng: np.random.Generator, ply: int) -> list[tuple[int, 
     return []
 
 
+def black_ahead(played: list[tuple[int, int]], set_up: bool) -> int:
+    """Two or more stones that Black laid before White's first count as handicap."""
+    stones = 0
+    for point, colour in played:
+        if colour == WHITE and point != PASS:
+            break
+        stones += point != PASS
+    return stones if stones >= 2 and not set_up else 0
+
+
 def describe(played: list[tuple[int, int]], setup: list[tuple[int, int, int]], seed: int, size: int, handicap: int) -> GameRecord:
     result, winner = RESULTS[seed % len(RESULTS)]
     return GameRecord(
@@ -106,7 +116,7 @@ def describe(played: list[tuple[int, int]], setup: list[tuple[int, int, int]], s
         rules="Chinese",
         result=result,
         winner=winner,
-        handicap=handicap if handicap >= 2 else 0,
+        handicap=handicap if handicap >= 2 else black_ahead(played, bool(setup and setup[0][0] == 0)),
         black_name=f"Ann {seed}",
         white_name="Böb 白",
         black_rank=RANKS[seed % 4][0],

@@ -5,6 +5,7 @@ What stops a build, and how it goes on, is in test_build_crashes.py.
 
 import json
 import shutil
+import zipfile
 from collections import Counter, defaultdict
 
 import h5py
@@ -19,6 +20,7 @@ from data.features import FEATURES, plane_names
 from data.hdf5 import CHUNK, SCHEMA, DatasetFile
 from data.identity import OPENING, SPLITS
 from data.planes import PlaneEncoder
+from data.work_folder import report_path
 from tests.builds import SMALL, Watcher, attributes, build_here, by_source, columns, digest, rows_of
 from tests.own_games import collect, turn, write_folder, write_sgf, write_tar, write_zip
 
@@ -327,7 +329,7 @@ def test_every_file_is_kept_or_dropped_with_a_reason(built, games):
     assert reading["games"] == files and reading["rejects"] == dropped and reading["positions"] > report["positions"]
     encoding = watcher.counts["encoding"]
     assert encoding["positions"] == encoding["total"] == report["positions"]
-    assert encoding["games"] == report["games_kept"] and encoding["left out"] == files - report["games_kept"]
+    assert encoding["games"] == report["games_kept"] and encoding["left_out"] == files - report["games_kept"]
     assert output.name in next(text for text in watcher.said if "MB" in text)
 
 
@@ -412,6 +414,8 @@ def test_too_many_rejects_fail_the_build_and_keep_its_parts(tmp_path):
     output = tmp_path / "o.h5"
     with pytest.raises(BadInput, match=r"2 of 6 games were rejected, 33.3%.*max_reject_rate=0.3.*not sgf 1"):
         build_here(tmp_path / "a.zip", output, max_reject_rate=0.3)
+    failed = json.loads(report_path(output).read_text(encoding="utf-8"))
+    assert failed["failed"] and failed["dropped"]["not sgf"]["examples"]
     assert not output.exists()
     report = build_here(tmp_path / "a.zip", output, max_reject_rate=0.34)
     assert report["resumed"] and report["games_kept"] == 2
@@ -465,3 +469,20 @@ def test_a_source_beside_its_output_is_not_read_as_a_source(sources, tmp_path):
     first = build_here(tmp_path, tmp_path / "o.h5")
     watcher = Watcher()
     assert build_here(tmp_path, tmp_path / "o.h5", watcher=watcher) == first and "nothing to do" in watcher.said[-1]
+
+
+def test_what_is_passed_over_in_an_archive_is_counted_and_said(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("game.sgf", "(;SZ[9];B[aa];W[bb])")
+        archive.writestr("inner.zip", b"PK")
+        archive.writestr("readme.txt", "hello")
+    watcher = Watcher()
+    report = build_here(tmp_path / "a.zip", tmp_path / "o.h5", watcher=watcher)
+    assert (report["files_skipped"], report["archives_skipped"]) == (2, 1)
+    assert any("archives inside archives" in line for line in watcher.said)
+
+
+def test_a_name_that_no_file_can_hold_stops_nothing(tmp_path):
+    game = b"(;SZ[9]CA[unicode_escape]PB[\xff\\\\ud800];B[aa];W[bb])"
+    (tmp_path / "a.sgf").write_bytes(game)
+    assert build_here(tmp_path / "a.sgf", tmp_path / "o.h5")["games_kept"] == 1

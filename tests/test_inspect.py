@@ -22,7 +22,7 @@ from data.features import plane_names
 from data.hdf5 import DatasetError
 from data.record import GameRecord
 from data.sgf import ReadOptions, read_games
-from data.text_boards import NoSuchPlane, bar, feature_lines, feature_names, feature_values, shades, side_by_side
+from data.text_boards import NONE, SEVERAL, NoSuchPlane, bar, feature_lines, feature_names, feature_values, shades, side_by_side
 from pipelines.console import console
 from pipelines.inspect_dataset import run
 from pipelines.wiring import CONF, ROOT
@@ -425,7 +425,7 @@ def test_a_group_is_drawn_as_the_numbers_of_its_planes():
     first = plane_names().index("liberties:1")
     planes[first, 0, 0] = planes[first + 7, 2, 1] = 1
     planes[first + 1, 1, 1] = planes[first + 2, 1, 1] = 1
-    assert feature_values(planes, "liberties").tolist() == [[1, 0, 0], [0, -1, 0], [0, 8, 0]]
+    assert feature_values(planes, "liberties").tolist() == [[1, NONE, NONE], [NONE, SEVERAL, NONE], [NONE, 8, NONE]]
     lines = feature_lines(planes, ["liberties", "ones"], 80, ascii_only=True)
     assert lines[2:6] == ["liberties", "1 . .", ". ! .", ". 8 ."] and lines[-1] == "ones: nowhere"
 

@@ -269,3 +269,36 @@ def test_real_games_read_alike_both_ways(monkeypatch):
     monkeypatch.setattr(main_line, "_read_straight_line", lambda match: None)
     assert [repr(read(member.data)) for member in members] == short
     assert len(short) == 216 and not any("Rejected" in game for game in short)
+
+
+def test_stones_laid_as_moves_are_handicap():
+    laid = read("(;SZ[19]HA[3];B[dp];B[pd];B[dd];W[qq];B[cc])")
+    assert laid.handicap == 3 and not laid.implicit_handicap and not len(laid.setup_ply)
+    assert read("(;SZ[19]HA[2];B[dp];W[];B[pd];W[qq])").handicap == 2
+    assert read("(;SZ[19];B[dp];W[qq];B[pd];B[dd])").handicap == 0
+    assert read("(;SZ[19]AB[dd];W[qq])").handicap == 0
+
+
+@pytest.mark.parametrize(
+    ("date", "moves", "sides"),
+    [
+        ("2018-01-01", "W[qf];B[dj]", "jd jp"),  # what is played there was empty
+        ("2018-01-01", "W[qf];B[fq]", "dj pj"),
+        ("2015-01-01", "W[qf];B[fq]", "jd jp"),
+        ("2015-01-01", "W[qf];B[jd]", "dj pj"),
+        ("", "W[qf];B[fq]", "dj pj"),
+    ],
+)
+@pytest.mark.parametrize("count", [6, 7])
+def test_six_and_seven_stones_stand_where_nothing_recorded_contradicts_it(date, moves, sides, count):
+    game = read(f"(;SZ[19]HA[{count}]DT[{date}];{moves})")
+    wanted = ["dp", "pd", "dd", "pp", *sides.split(), *(["jj"] if count == 7 else [])]
+    assert sorted(game.setup_point.tolist()) == sorted(from_sgf(name, 19) for name in wanted)
+
+
+@pytest.mark.parametrize("charset", ["unicode_escape", "utf-7", "rot13", "zlib", "idna", "undefined", "utf-16-le"])
+def test_no_charset_makes_text_that_a_file_cannot_hold(charset):
+    raw = b"(;SZ[19]CA[%s]PB[\xff\\\\ud800\\\\x00\\\\u0000];B[aa])" % charset.encode()
+    (game,) = read_games(raw, source="x", options=ReadOptions())
+    assert isinstance(game, GameRecord)
+    assert "\0" not in game.black_name and game.black_name.encode("utf-8") is not None
