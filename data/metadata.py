@@ -92,9 +92,7 @@ _NO_WINNER = (
 _RESIGN = re.compile(r"resign|\bres\b|中盘|中盤|中押|认输|認輸|投了|投子|불계|^r$")
 _TIME = re.compile(r"time|超时|超時|时间|時間|時間切|切れ|시간")
 _FORFEIT = re.compile(r"forfeit|disqualif|disconnect|弃权|棄権|棄權|不戦|반칙|反則|犯规|犯規|기권")
-_LOSES = re.compile(
-    r"负|負|败|敗|输|輸|认输|投了|패|\blos[et]|resigns|resigned|overtime|runs? out|ran out|forfeits|forfeited"
-)
+_LOSES = re.compile(r"负|負|败|敗|输|輸|认输|投了|패|\blos[et]|resigns|resigned|overtime|runs? out|ran out|forfeits|forfeited")
 _WINS = re.compile(r"胜|勝|贏|赢|승|\bw[io]ns?\b|wins|beats|victory")
 
 
@@ -247,9 +245,7 @@ def _decode(raw: bytes, charset: str) -> str:
     return raw.decode("latin-1")
 
 
-_ACCENTED = re.compile(
-    rb"(?:[\x00-\x7f]|[\xc0-\xff](?![\x80-\xff]))*"
-)  # single letters among ASCII: Latin, not Chinese
+_ACCENTED = re.compile(rb"(?:[\x00-\x7f]|[\xc0-\xff](?![\x80-\xff]))*")  # single letters among ASCII: Latin, not Chinese
 _UTF8_CHARACTER = re.compile(rb"[\xc3-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _LOST_BYTE = re.compile(rb"[\xe0-\xef](?:\?[\x80-\xbf]|[\x80-\xbf]?\?)")
 

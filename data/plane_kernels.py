@@ -1,8 +1,8 @@
 """The 48 planes of a position, written as bits: 6 bytes a point, plane p at bit `7 - p % 8` of byte `p // 8`.
 
 While a point is worked on its planes are one 48-bit number with plane 0 as the highest bit, so a group's n-th plane is a
-shift. What the planes mean is in `features.py`; all are from the view of the player to move. `encode` reads a board and changes nothing in
-it (ladders are read on it and taken back).
+shift. What the planes mean is in `features.py`; all are from the view of the player to move. `encode` reads a board
+and changes nothing in it (ladders are read on it and taken back).
 """
 
 import numpy as np

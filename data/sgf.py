@@ -255,7 +255,7 @@ def _list_points(size: int) -> dict[bytes, int]:
 def _place_handicap(game: _Play, root: dict[str, bytes], options: ReadOptions) -> bool:
     """Whether stones that HA announces were put back: only if White moves first on a board that nobody set up."""
     stones = _read_handicap(root)
-    if stones < 2 or game.colours[0] == BLACK or any(ply == 0 for ply, _ in game.setup):
+    if stones < 2 or game.colours[0] == BLACK or any(ply == 0 for ply, _ in game.setup) or count_handicap([], game):
         return False
     if options.implicit_handicap == "reject" or game.size != 19 or stones not in IMPLICIT_HANDICAPS:
         raise _Refusal("implicit handicap", f"HA[{stones}]")

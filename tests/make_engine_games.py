@@ -38,7 +38,7 @@ from sgfmill import ascii_boards, boards, sgf
 from sgfmill.common import format_vertex, move_from_vertex, opponent_of
 
 PROGRAM = shutil.which("gnugo") or shutil.which("gnugo", path="/usr/games")
-PLAYERS = {                                      # name: (options, weight); level 3 takes twice the time of level 1
+PLAYERS = {  # name: (options, weight); level 3 takes twice the time of level 1
     "level 0": ("--level 0", 4),
     "level 0, no joseki": ("--level 0 --nojosekidb --nofusekidb", 4),
     "level 0, cosmic": ("--level 0 --cosmic-gnugo", 3),
@@ -98,8 +98,9 @@ def play_game(number: int, seed: str) -> bytes:
         setup = [move_from_vertex(vertex, 19) for vertex in stones]
         opening = draw_opening(rng, set(setup), rng.randint(0, 3) if handicap else rng.randint(2, 8))
         moves, result = play_moves(engines, "w" if handicap else "b", opening)
-        opinions = {""} if result else {
-            " ".join(sorted(engine.ask("final_status_list dead").split())) for engine in engines.values()}
+        opinions = (
+            {""} if result else {" ".join(sorted(engine.ask("final_status_list dead").split())) for engine in engines.values()}
+        )
         version = f"{engines['b'].ask('name')} {engines['b'].ask('version')}"
     finally:
         for engine in engines.values():
@@ -111,12 +112,18 @@ def play_game(number: int, seed: str) -> bytes:
 
     game = sgf.Sgf_game(19)
     root = game.get_root()
-    facts = {"AP": ("LambdaGo make_engine_games", "1"), "KM": komi, "RU": "Chinese", "EV": "LambdaGo engine games",
-             "DT": datetime.datetime.now(datetime.UTC).date().isoformat(),
-             "RE": result or score(setup, moves, dead, komi),
-             "PB": f"{version} {names[0]}", "PW": f"{version} {names[1]}",
-             "GC": f"Engine game {seed}. Black {options[0]}, White {options[1]}, both {RULES} {manner}. "
-                   f"The first {len(opening)} moves were drawn at random."}
+    facts = {
+        "AP": ("LambdaGo make_engine_games", "1"),
+        "KM": komi,
+        "RU": "Chinese",
+        "EV": "LambdaGo engine games",
+        "DT": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "RE": result or score(setup, moves, dead, komi),
+        "PB": f"{version} {names[0]}",
+        "PW": f"{version} {names[1]}",
+        "GC": f"Engine game {seed}. Black {options[0]}, White {options[1]}, both {RULES} {manner}. "
+        f"The first {len(opening)} moves were drawn at random.",
+    }
     for key, value in facts.items():
         root.set(key, value)
     if handicap:
@@ -187,9 +194,13 @@ def check_game(text: bytes) -> tuple[tuple[str, str], str, int, tuple]:
     result, expected = root.get("RE"), score(root.get_setup_stones()[0], moves, dead, root.get("KM"))
     if not result.endswith("+R") and (result != expected or moves[-1][1] or moves[-2][1]):
         raise ValueError(f"result {result}, but the board says {expected}, and the last moves are {moves[-2:]}")
-    points = [move or (9, 9) for _, move in moves]            # a pass stays what it is when the board turns
-    turns = [tuple((abs(a - row), abs(b - col)) for row, col in across) for a in (0, 18) for b in (0, 18)
-             for across in (points, [(col, row) for row, col in points])]
+    points = [move or (9, 9) for _, move in moves]  # a pass stays what it is when the board turns
+    turns = [
+        tuple((abs(a - row), abs(b - col)) for row, col in across)
+        for a in (0, 18)
+        for b in (0, 18)
+        for across in (points, [(col, row) for row, col in points])
+    ]
     return (root.get("PB"), root.get("PW")), result, len(moves), min(turns)
 
 
@@ -205,7 +216,7 @@ def pack(work: Path, out: Path) -> str:
             keys.add(key)
             for row in (players, ("all", "")):
                 rows[row].append((result, length))
-            entry = tarfile.TarInfo(path.name)                # its defaults are mtime 0, owner 0, mode 644
+            entry = tarfile.TarInfo(path.name)  # its defaults are mtime 0, owner 0, mode 644
             entry.size = len(text)
             archive.addfile(entry, io.BytesIO(text))
     if not keys:

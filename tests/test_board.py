@@ -584,7 +584,24 @@ def test_a_printed_board_shows_letters_numbers_and_the_last_move():
 
 # Bad input: a named error, and nothing has changed
 
-OFF_THE_BOARD = [-1, 25, 360, 362, 10**6, -(10**6), 2**64, "C3", None, 3.5, 12.0, (2, 2), float("nan"), True, 361.0, np.array([361])]
+OFF_THE_BOARD = [
+    -1,
+    25,
+    360,
+    362,
+    10**6,
+    -(10**6),
+    2**64,
+    "C3",
+    None,
+    3.5,
+    12.0,
+    (2, 2),
+    float("nan"),
+    True,
+    361.0,
+    np.array([361]),
+]
 
 
 def assert_unchanged_by(action, error, match=None):

@@ -260,7 +260,7 @@ def test_progress_tells_what_is_left(monkeypatch):
     monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
     progress = console.BuildProgress()
     progress.begin("encoding", 10_000, "positions")
-    progress.advance(0, **{"left out": 5})
+    progress.advance(0, left_out=5)
     now[0] += 2
     progress.advance(4000, games=20)
     assert progress.status() == "40% of 10,000 positions, 2,000/s, 0:03 left, 5 left out, 20 games"

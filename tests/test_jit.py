@@ -12,7 +12,8 @@ from data import jit
 PROGRAM = (
     "import numpy as np; from data.board import Board; from data.board_kernels import *; from mcts.rollout_kernels import *; "
     "b = Board(9); b.play(40); boards = new_boards(2, 9); "
-    "print(uniform_rollouts(boards, 1, new_state(7), 5, np.zeros(VERTICES, np.int8)), b.legal_points() == [p for p in range(81) if p != 40])"
+    "owner = np.zeros(VERTICES, np.int8); free = [p for p in range(81) if p != 40]; "
+    "print(uniform_rollouts(boards, 1, new_state(7), 5, owner), b.legal_points() == free)"
 )
 
 

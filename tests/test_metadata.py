@@ -218,7 +218,13 @@ def test_nothing_is_raised(raw):
 
 @pytest.mark.parametrize(
     ("words", "text", "winner"),
-    [("B&W Lose", "Void", 0), ("黑贏", "B+", 1), ("白赢", "W+", -1), ("B+Disqualification", "B+F", 1), ("W+disconnected", "W+F", -1)],
+    [
+        ("B&W Lose", "Void", 0),
+        ("黑贏", "B+", 1),
+        ("白赢", "W+", -1),
+        ("B+Disqualification", "B+F", 1),
+        ("W+disconnected", "W+F", -1),
+    ],
 )
 def test_endings_that_are_rare(words, text, winner):
     assert to_result(words) == (text, winner)

@@ -35,9 +35,7 @@ def stones(game, ply=0):
     """The set-up before a move, by point: `{'dd': 1}`."""
     return {
         chr(97 + point % game.size) + chr(97 + point // game.size): colour
-        for at, point, colour in zip(
-            game.setup_ply.tolist(), game.setup_point.tolist(), game.setup_colour.tolist(), strict=True
-        )
+        for at, point, colour in zip(game.setup_ply.tolist(), game.setup_point.tolist(), game.setup_colour.tolist(), strict=True)
         if at == ply
     }
 

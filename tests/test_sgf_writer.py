@@ -11,6 +11,7 @@ from data.identity import identity
 from data.record import GameRecord
 from data.sgf import ReadOptions, read_games
 from data.sgf_writer import decimal, write_game
+from tests.own_games import black_ahead
 
 MOVES = ("moves", "colours")
 SETUP = ("setup_ply", "setup_point", "setup_colour")
@@ -35,10 +36,11 @@ def random_record(seed: int, *, name: str = "", handicap: int = 0) -> GameRecord
     setup = sorted([(0, point, BLACK) for point in stones]) + setup
     result, winner = RESULTS[int(rng.integers(len(RESULTS)))]
     columns = np.array(setup, np.int16).reshape(-1, 3).T
+    colours = np.where(rng.random(moves) < 0.5, BLACK, WHITE).astype(np.int8)
     return GameRecord(
         size=size,
         moves=points.astype(np.int16),
-        colours=np.where(rng.random(moves) < 0.5, BLACK, WHITE).astype(np.int8),
+        colours=colours,
         setup_ply=columns[0],
         setup_point=columns[1],
         setup_colour=columns[2].astype(np.int8),
@@ -46,7 +48,7 @@ def random_record(seed: int, *, name: str = "", handicap: int = 0) -> GameRecord
         rules=str(rng.choice(("", "Japanese", "Chinese"))),
         result=result,
         winner=winner,
-        handicap=len(stones) if len(stones) >= 2 else 0,
+        handicap=len(stones) if len(stones) >= 2 else black_ahead(list(zip(points, colours, strict=True)), bool(stones)),
         black_name=name,
         white_name=name[::-1],
         black_rank=int(rng.choice((-30, -1, 0, 1, 9, 11, 19))),

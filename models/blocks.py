@@ -1,0 +1,116 @@
+"""What the modern networks are built of: convolutions with batch norm, residual blocks, pooled context, a head that names points.
+
+Activations are [batch, channels, size, size], channels-last in memory. Nothing here knows the size of the board but `PointBias`.
+Batch norm stands directly behind each convolution, so that it folds away when a net is exported. With `symmetric`, layers are
+those of `symmetric.py`; modules have the same names, so that one kind's state can be turned into the other's.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.symmetric import SymmetricConv, SymmetricLinear, SymmetricNorm, SymmetricSum
+
+
+def as_floats(planes: Tensor, like: Tensor) -> Tensor:
+    """Planes as they come from the loader (uint8) in the type the first convolution computes with."""
+    device = planes.device.type
+    return planes.to(torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else like.dtype)
+
+
+class PointBias(nn.Module):
+    """A number for each point of the board, added to maps of one channel: [batch, 1, size, size] -> [batch, size * size]."""
+
+    def __init__(self, size: int):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(size * size))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(1) + self.bias
+
+
+class ConvNorm(nn.Sequential):
+    """Convolution and batch norm. `gain` is what the norm starts with: 0 makes a residual branch begin as nothing."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, *, gain: float = 1.0, symmetric: bool = False, lift: bool = False):
+        if symmetric:
+            super().__init__(SymmetricConv(inputs, outputs, kernel, lift=lift), SymmetricNorm(outputs))
+        else:
+            super().__init__(nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False), nn.BatchNorm2d(outputs))
+        nn.init.constant_(self[1].weight, gain)  # type: ignore[arg-type]
+
+
+class PooledBias(nn.Module):
+    """Lets the whole board speak to each point: a bias for each channel, computed from the mean and maximum of all channels."""
+
+    def __init__(self, channels: int, *, symmetric: bool = False):
+        super().__init__()
+        self.mean = SymmetricLinear(channels, channels) if symmetric else nn.Linear(channels, channels)
+        self.maximum = SymmetricLinear(channels, channels) if symmetric else nn.Linear(channels, channels)
+        for linear in (self.mean, self.maximum):
+            nn.init.zeros_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + (self.mean(x.mean((2, 3))) + self.maximum(x.amax((2, 3))))[:, :, None, None]
+
+
+class ResidualBlock(nn.Module):
+    """Two 3x3 convolutions beside a shortcut; with `context`, the whole board is heard between them."""
+
+    def __init__(self, channels: int, *, context: bool = False, symmetric: bool = False):
+        super().__init__()
+        self.first = ConvNorm(channels, channels, 3, symmetric=symmetric)
+        self.context = PooledBias(channels, symmetric=symmetric) if context else nn.Identity()
+        self.second = ConvNorm(channels, channels, 3, gain=0.0, symmetric=symmetric)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = functional.relu_(self.context(self.first(x)))
+        return functional.relu_(x + self.second(y))
+
+
+class Tower(nn.Sequential):
+    """5x5 stem and residual blocks, of which every second one hears the whole board: [batch, planes, size, size] -> [batch,
+    filters, size, size]."""
+
+    def __init__(self, planes: int, filters: int, blocks: int, *, context: bool = True, symmetric: bool = False):
+        stem = nn.Sequential(ConvNorm(planes, filters, 5, symmetric=symmetric, lift=True), nn.ReLU(inplace=True))
+        super().__init__(
+            stem, *(ResidualBlock(filters, context=context and k % 2 == 1, symmetric=symmetric) for k in range(blocks))
+        )
+
+
+class PointHead(nn.Module):
+    """A logit for each point: [batch, filters, size, size] -> [batch, size * size]."""
+
+    def __init__(self, filters: int, size: int, *, hidden: int = 32, symmetric: bool = False):
+        super().__init__()
+        self.hidden = ConvNorm(filters, hidden, 1, symmetric=symmetric)
+        self.context = PooledBias(hidden, symmetric=symmetric)
+        self.out = SymmetricSum(hidden, 1, maps=True, bias=False) if symmetric else nn.Conv2d(hidden, 1, 1, bias=False)
+        self.bias = PointBias(size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.bias(self.out(functional.relu_(self.context(self.hidden(x)))))
+
+
+class ValueHead(nn.Module):
+    """One number: [batch, filters, size, size] -> [batch], from -1 to +1. Mean and maximum over the board are what it hears."""
+
+    def __init__(self, filters: int, *, hidden: int = 32, units: int = 64, dropout: float = 0.0, symmetric: bool = False):
+        super().__init__()
+        self.hidden = ConvNorm(filters, hidden, 1, symmetric=symmetric)
+        self.dropout = nn.Dropout(dropout)
+        if symmetric:
+            self.mean: nn.Module = SymmetricSum(hidden, units, maps=False, bias=True)
+            self.maximum: nn.Module = SymmetricSum(hidden, units, maps=False, bias=True)
+        else:
+            self.mean, self.maximum = nn.Linear(hidden, units), nn.Linear(hidden, units)
+        self.out = nn.Linear(units, 1)
+        with torch.no_grad():
+            self.out.weight.mul_(0.1)  # begin near 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = functional.relu_(self.hidden(x))
+        x = functional.relu_(self.mean(self.dropout(x.mean((2, 3)))) + self.maximum(self.dropout(x.amax((2, 3)))))
+        return torch.tanh(self.out(self.dropout(x)).squeeze(1))

@@ -1,0 +1,194 @@
+"""Callbacks of training: averaged weights, checkpoints that a kill can't spoil, and an orderly stop on SIGTERM and Ctrl-C."""
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import torch
+from pytorch_lightning import Callback, LightningModule, Trainer
+from torch import Tensor
+
+from models.learner import Diverged
+
+
+class TrainingStopped(Exception):
+    """A signal ended training in good order, with `last.ckpt` written."""
+
+    def __init__(self, signal_number: int, step: int):
+        super().__init__(f"stopped by {signal.Signals(signal_number).name} after step {step:,}")
+        self.signal_number = signal_number
+        self.step = step
+
+
+class WeightAverage(Callback):
+    """A moving average of weights and statistics, which validation uses and checkpoints hold as `state_dict`.
+
+    The weights that learn are beside it, as `learning_state`. The average begins short and grows to 1 / (1 - decay) steps.
+    """
+
+    def __init__(self, decay: float = 0.999):
+        self.decay = decay
+        self.average: dict[str, Tensor] = {}
+        self.steps = 0  # optimiser steps taken into the average
+
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not self.average:
+            self.average = {name: value.detach().clone() for name, value in pl_module.state_dict().items()}
+        self.average = {name: value.to(pl_module.device) for name, value in self.average.items()}
+
+    @torch.no_grad()
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
+        if trainer.global_step == self.steps:  # gradients are being accumulated
+            return
+        self.steps = trainer.global_step
+        weight = 1 - min(self.decay, (1 + self.steps) / (10 + self.steps))
+        state = pl_module.state_dict()
+        moving = [name for name, value in state.items() if value.is_floating_point()]
+        torch._foreach_lerp_([self.average[name] for name in moving], [state[name] for name in moving], weight)
+        for name in state.keys() - set(moving):
+            self.average[name].copy_(state[name])
+
+    @torch.no_grad()
+    def swap(self, pl_module: LightningModule) -> None:
+        for name, value in pl_module.state_dict().items():
+            kept = value.clone()
+            value.copy_(self.average[name])
+            self.average[name].copy_(kept)
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self.average:
+            self.swap(pl_module)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self.average:
+            self.swap(pl_module)
+
+    def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
+        checkpoint["learning_state"] = checkpoint["state_dict"]
+        checkpoint["state_dict"] = dict(self.average)
+
+    def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
+        self.average = {name: value.clone() for name, value in checkpoint["state_dict"].items()}
+        pl_module.load_state_dict(checkpoint.get("learning_state", checkpoint["state_dict"]))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"steps": self.steps}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.steps = state_dict["steps"]
+
+
+class Checkpoints(Callback):
+    """`best.ckpt` by a metric of validation, `last.ckpt` every so many steps and at the end, `step_<n>.ckpt` if they are to stay.
+
+    Each is written under another name and then renamed. On SIGTERM and Ctrl-C the step in progress is finished, `last.ckpt`
+    written and `TrainingStopped` raised; a second signal ends at once. Must be the last callback, to save what others have done.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        *,
+        monitor: str = "val/loss",
+        mode: str = "min",
+        every_steps: int = 1000,
+        keep_every_steps: int | None = None,
+    ):
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode={mode}: min or max")
+        self.folder = Path(folder)
+        self.monitor = monitor
+        self.mode = mode
+        self.every_steps = every_steps
+        self.keep_every_steps = keep_every_steps
+        self.best: float | None = None
+        self.stopped_by: int | None = None
+        self.saved_at = -1  # step of last.ckpt
+        self.handlers: dict[int, Any] = {}
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self.saved_at = trainer.global_step
+        for number in (signal.SIGTERM, signal.SIGINT):
+            try:
+                self.handlers[number] = signal.signal(number, self.on_signal)
+            except ValueError:  # not in the main thread, where signals don't come
+                return
+
+    def on_signal(self, number: int, frame: Any) -> None:
+        if self.stopped_by is not None:
+            raise KeyboardInterrupt
+        self.stopped_by = number
+
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
+        if not validates_now(trainer):  # else after it, so that it is not left out when the run goes on
+            self.save_what_is_due(trainer)
+
+    def save_what_is_due(self, trainer: Trainer) -> None:
+        step = trainer.global_step
+        if self.must_stop(trainer):
+            self.save(trainer, "last")
+            raise TrainingStopped(self.stopped_by or signal.SIGTERM, step)
+        if step != self.saved_at and (step % self.every_steps == 0 or step == trainer.max_steps):
+            self.save(trainer, "last")
+        if self.keep_every_steps and step % self.keep_every_steps == 0:
+            self.save(trainer, f"step_{step:09d}")
+
+    def must_stop(self, trainer: Trainer) -> bool:
+        if trainer.world_size == 1:
+            return self.stopped_by is not None
+        if trainer.global_step % 10:  # one process may be told and not the others: they agree now and then
+            return False
+        number = torch.tensor(self.stopped_by or 0, device=trainer.strategy.root_device)
+        number = trainer.strategy.reduce(number, reduce_op="max")
+        self.stopped_by = int(number) or None
+        return self.stopped_by is not None
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if trainer.sanity_checking or trainer.state.fn != "fit":
+            return
+        if self.monitor in trainer.callback_metrics:
+            score = float(trainer.callback_metrics[self.monitor])
+            if self.best is None or (score < self.best if self.mode == "min" else score > self.best):
+                self.best = score
+                self.save(trainer, "best")
+        self.save_what_is_due(trainer)
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self.saved_at != trainer.global_step:
+            self.save(trainer, "last")
+        self.give_back_signals()
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        self.give_back_signals()
+        alone = trainer.world_size == 1  # others would have to answer
+        if isinstance(exception, Diverged):
+            return  # what was saved before is better
+        if alone and trainer.state.fn == "fit" and trainer.global_step not in (0, self.saved_at):
+            self.save(trainer, "last")
+
+    def give_back_signals(self) -> None:
+        for number, handler in self.handlers.items():
+            signal.signal(number, handler)
+        self.handlers = {}
+
+    def save(self, trainer: Trainer, name: str) -> None:
+        """All processes call this; the first one writes."""
+        path = self.folder / f"{name}.ckpt"
+        waiting = path.with_suffix(".tmp")
+        trainer.save_checkpoint(waiting)
+        if trainer.is_global_zero:
+            waiting.replace(path)
+        if name == "last":
+            self.saved_at = trainer.global_step
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"best": self.best}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.best = state_dict["best"]
+
+
+def validates_now(trainer: Trainer) -> bool:
+    """Whether Lightning validates after the batch that just ended."""
+    every = trainer.val_check_batch if trainer.enable_validation and trainer.check_val_every_n_epoch is None else None
+    return every is not None and (trainer.fit_loop.total_batch_idx + 1) % every == 0

@@ -1,0 +1,122 @@
+"""`Card`: what a net is, as plain values: written as JSON beside its weights, and all that a program needs to use them.
+
+A card `policy.json` describes the files `policy.safetensors`, `policy.onnx` and `policy.int8.onnx` of one net. Nothing here needs
+torch: who plays with an ONNX file does not load it.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from data import atomic
+from data.features import PLANES, plane_names
+
+SCHEMA = 1
+FORMAT = "LambdaGo net"
+KINDS = ("policy", "value")
+COLOUR_PLANE = "black_to_play"  # the 49th: 1 everywhere if Black is to move
+SUFFIXES = {".safetensors": "weights", ".onnx": "onnx", ".int8.onnx": "int8"}  # of the files that a card describes
+
+
+class NetFileError(ValueError):
+    """A file is no net that can be used here; the message says why, in one line."""
+
+
+@dataclass(frozen=True)
+class Card:
+    name: str
+    kind: str  # policy or value
+    size: int  # of the board
+    planes: tuple[str, ...]  # names, in order
+    net: dict[str, Any]  # class and its numbers
+    weights: int = 0  # how many
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)  # name: {bytes, sha256}
+    data: dict[str, Any] = field(default_factory=dict)  # what it was trained on
+    compute: dict[str, Any] = field(default_factory=dict)  # with what effort
+    accuracy: dict[str, Any] = field(default_factory=dict)  # and how well it does
+    parity: dict[str, Any] = field(default_factory=dict)  # how its files compare with each other
+    made: dict[str, Any] = field(default_factory=dict)  # when, and by which versions
+
+    def to_json(self) -> str:
+        return json.dumps({"format": FORMAT, "schema": SCHEMA, **asdict(self)}, indent=1) + "\n"
+
+
+def read_card(path: Path) -> Card:
+    """Raise `NetFileError` if it is missing, no card, or of a net that this program can't feed."""
+    if not path.is_file():
+        raise NetFileError(f"{path}: there is no such card; export_model.py writes one beside the nets that it makes")
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:  # not JSON, or not even text
+        raise NetFileError(f"{path}: not a readable card, perhaps cut off") from None
+    if not isinstance(values, dict) or values.pop("format", None) != FORMAT:
+        raise NetFileError(f"{path}: not the card of a net of this project")
+    if (schema := values.pop("schema", None)) != SCHEMA:
+        raise NetFileError(f"{path}: card of schema {schema}, this program reads schema {SCHEMA}; export the net again")
+    try:
+        card = Card(**values)
+    except TypeError as error:
+        raise NetFileError(f"{path}: a damaged card ({str(error)[:100]})") from None
+    if problem := what_is_wrong(card):
+        raise NetFileError(f"{path}: {problem}")
+    return Card(**{**values, "planes": tuple(card.planes)})
+
+
+def what_is_wrong(card: Card) -> str:
+    """Why this program can't use the net, or ''."""
+    if card.kind not in KINDS:
+        return f"a net of kind {card.kind!r}, known are {', '.join(KINDS)}"
+    if type(card.size) is not int or not 2 <= card.size <= 19:
+        return f"for boards of size {card.size!r}, this program plays on 2 to 19"
+    if not all(isinstance(value, dict) for value in (card.net, card.files, card.data, card.compute, card.accuracy)):
+        return "a damaged card: net, files, data, compute and accuracy are objects"
+    if not isinstance(card.planes, list | tuple) or not card.planes:
+        return "a damaged card: planes is a list of names"
+    known = [*plane_names(), COLOUR_PLANE]
+    if len(card.planes) > len(known):
+        return f"wants {len(card.planes)} planes, this program makes {len(known)}"
+    for k, (theirs, ours) in enumerate(zip(card.planes, known, strict=False)):
+        if theirs != ours:
+            return f"other planes than this program's: number {k} is {theirs!r} there and {ours!r} here"
+    return ""
+
+
+def input_names(planes: int) -> tuple[str, ...]:
+    """The first ones of the 48, or all with the colour to move behind them."""
+    if not 1 <= planes <= PLANES + 1:
+        raise NetFileError(f"wants {planes} planes, this program makes {PLANES + 1}")
+    return tuple([*plane_names(), COLOUR_PLANE][:planes])
+
+
+def find_card(path: Path) -> Path:
+    """Where the card of a net's file is."""
+    for suffix in sorted(SUFFIXES, key=len, reverse=True):
+        if path.name.endswith(suffix):
+            return path.with_name(path.name.removesuffix(suffix) + ".json")
+    return path
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """A file as the card's `files` has it."""
+    return {"bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def read_described(path: Path, card: Card) -> bytes:
+    """The bytes of a file, which must be the ones that the card describes."""
+    if not path.is_file():
+        raise NetFileError(f"{path}: there is no such file")
+    content = path.read_bytes()
+    entry = card.files.get(path.name)
+    if not isinstance(entry, dict):
+        raise NetFileError(f"{path}: its card {find_card(path).name} does not speak of it; export the net again")
+    if len(content) != entry.get("bytes"):
+        raise NetFileError(f"{path}: {len(content):,} bytes, its card says {entry.get('bytes')}; perhaps cut off")
+    if hashlib.sha256(content).hexdigest() != entry.get("sha256"):
+        raise NetFileError(f"{path}: not the file that its card describes (another checksum)")
+    return content
+
+
+def write_card(card: Card, path: Path) -> None:
+    atomic.write_text(path, card.to_json())

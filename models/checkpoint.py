@@ -1,0 +1,72 @@
+"""Checkpoints read without trusting them: plain types and tensors only, one clear line for whatever is wrong."""
+
+import importlib
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from models.symmetric import plain_state
+
+
+class CheckpointError(ValueError):
+    """A file is no checkpoint of this project; the message says why."""
+
+
+def read_checkpoint(path: str | Path) -> dict[str, Any]:
+    """What is in a checkpoint, on the CPU; raise `CheckpointError` if it is missing, cut off, foreign, or holds objects."""
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise CheckpointError(f"{path}: there is no such checkpoint")
+    try:
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise CheckpointError(f"{path}: not loaded, there are objects in it that are no plain data ({reason(error)})") from None
+    except Exception as error:  # torch raises RuntimeError, EOFError, KeyError, ... for damaged files
+        raise CheckpointError(f"{path}: not a readable checkpoint, perhaps cut off ({reason(error)})") from None
+    if not (isinstance(checkpoint, dict) and "state_dict" in checkpoint and "model" in checkpoint.get("hyper_parameters", {})):
+        raise CheckpointError(f"{path}: a file of torch, but not a checkpoint of train_model.py")
+    return checkpoint
+
+
+def load_net(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
+    """The net of a checkpoint, ready to answer and of ordinary layers, with the configuration that it was trained with."""
+    checkpoint = read_checkpoint(path)
+    config = checkpoint["hyper_parameters"]
+    try:
+        net = make_net(config["model"]["net"])
+        net.load_state_dict({name[4:]: value for name, value in checkpoint["state_dict"].items() if name.startswith("net.")})
+    except (KeyError, TypeError, RuntimeError, ValueError) as error:
+        raise CheckpointError(f"{path}: does not fit this program ({reason(error)})") from None
+    net, config["model"]["net"] = plain_net(net, config["model"]["net"])
+    return net.to(memory_format=torch.channels_last).eval(), config  # type: ignore[call-overload]
+
+
+def plain_net(net: nn.Module, card: dict[str, Any]) -> tuple[nn.Module, dict[str, Any]]:
+    """A net with symmetric layers as one with ordinary ones, which answers the same and which all engines know; and its card."""
+    if not card.get("symmetric"):
+        return net, card
+    card = {**card, "symmetric": False}
+    plain = make_net(card)
+    plain.load_state_dict(plain_state(net))
+    return plain, card
+
+
+def make_net(card: dict[str, Any]) -> nn.Module:
+    """A net from its class and numbers, as configurations and checkpoints have them. Classes of this package only."""
+    arguments = dict(card)
+    module, _, name = str(arguments.pop("_target_")).rpartition(".")
+    if not module.startswith("models."):
+        raise ValueError(f"{module}.{name} is no network of this project")
+    kind = getattr(importlib.import_module(module), name)
+    if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
+        raise ValueError(f"{module}.{name} is no network")
+    return kind(**arguments)
+
+
+def reason(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    unsupported = [line for line in lines if "Unsupported" in line or "GLOBAL" in line]
+    return (unsupported or lines or [type(error).__name__])[0][:160]

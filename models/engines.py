@@ -1,0 +1,151 @@
+"""What computes a net's answers: torch or onnxruntime. One method, `run`: planes uint8 [batch, size, size, planes] to float32.
+
+NHWC is what the loader's kernel writes and what convolutions on a CPU like best, so nothing is copied on the way. Engines may be
+called from several threads at once.
+"""
+
+import copy
+import os
+from typing import Any, Protocol
+
+import numpy as np
+
+from models.card import Card, NetFileError
+
+# torch takes most of a second to import, and who plays with an ONNX file has no need of it: only functions import it.
+
+INPUT, OUTPUT = "planes", "answers"  # names in ONNX files
+
+
+class Engine(Protocol):
+    name: str
+
+    def run(self, planes: np.ndarray) -> np.ndarray: ...
+
+
+class TorchEngine:
+    """`net` is a network of `models`; `precision` is fp32 or bf16."""
+
+    def __init__(self, net: Any, card: Card, *, precision: str = "fp32", device: str = "cpu", threads: int = 0):
+        import torch
+
+        if threads:
+            torch.set_num_threads(threads)  # of the whole process: torch has no other
+        self.device = torch.device(device)
+        self.net = for_answers(net, card, bf16=precision == "bf16").to(self.device)
+        self.name = f"torch {precision}" + (f" on {device}" if device != "cpu" else "")
+
+    def run(self, planes: np.ndarray) -> np.ndarray:
+        import torch
+
+        with torch.inference_mode():
+            batch = torch.from_numpy(planes).to(self.device).permute(0, 3, 1, 2)  # in memory that is channels-last
+            return self.net(batch).float().cpu().numpy()
+
+
+class OnnxEngine:
+    """`content` is an ONNX file as bytes: so onnxruntime can't follow references to other files out of it."""
+
+    def __init__(self, content: bytes, card: Card, *, name: str = "onnx", device: str = "cpu", threads: int = 0):
+        ort = onnxruntime()
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads or cores()
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # threads that wait leave the core to others
+        try:
+            self.session = ort.InferenceSession(content, options, providers=providers(ort, device))
+            entry = self.session.get_inputs()[0]
+            wanted = ["batch", card.size, card.size, len(card.planes)]
+            found = (entry.name, entry.type, ["batch", *entry.shape[1:]], len(self.session.get_outputs()))
+        except NetFileError:
+            raise
+        except Exception as error:  # onnxruntime has an exception of its own for each way in which a file can be wrong
+            raise NetFileError(f"not an ONNX file that onnxruntime can use ({first_line(error)})") from None
+        if found != (INPUT, "tensor(uint8)", wanted, 1):
+            raise NetFileError(
+                f"its input is {found[0]} {found[1]} {found[2]}, the card's net wants {INPUT} tensor(uint8) {wanted}"
+            )
+        self.name = name
+
+    def run(self, planes: np.ndarray) -> np.ndarray:
+        return self.session.run(None, {INPUT: planes})[0]
+
+
+def for_answers(net: Any, card: Card, *, bf16: bool = False) -> Any:
+    """A copy of a net that only answers: ordinary convolutions with batch norm folded in, channels-last, in bf16 if asked for."""
+    import torch
+    from torch import nn
+    from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+    from models.checkpoint import plain_net
+
+    net = copy.deepcopy(plain_net(net, card.net)[0]).eval().requires_grad_(False)
+    for module in list(net.modules()):
+        if isinstance(module, nn.Sequential):
+            for k in range(len(module) - 1):
+                conv, norm = module[k], module[k + 1]
+                if isinstance(conv, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
+                    module[k], module[k + 1] = fuse_conv_bn_eval(conv, norm), nn.Identity()
+    if bf16:  # but for biases of points, which are added to the last map: they make fp32 of it
+        for module in net.modules():
+            if isinstance(module, nn.Conv2d | nn.Linear | nn.BatchNorm2d):
+                module.to(torch.bfloat16)
+    return net.to(memory_format=torch.channels_last)
+
+
+def choose_device(device: str) -> str:
+    """`auto` is a GPU if torch is there and sees one."""
+    if device != "auto":
+        return device
+    try:
+        import torch
+    except ImportError:
+        return "cpu"
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def check_device(device: str) -> None:
+    import torch
+
+    try:
+        torch.empty(1, device=device)
+    except Exception as error:
+        raise NetFileError(f"device={device}: torch can't use it here ({first_line(error)})") from None
+
+
+def has_bf16(device: str) -> bool:
+    """Whether bf16 is faster than fp32 there."""
+    import torch
+
+    if device.startswith("cuda"):
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return device == "cpu" and bool(supported and supported())
+
+
+def onnxruntime() -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise NetFileError("onnxruntime is not installed: pip install onnxruntime, or choose engine=fp32") from None
+    return onnxruntime
+
+
+def providers(ort: Any, device: str) -> list[Any]:
+    if device == "cpu":
+        return ["CPUExecutionProvider"]
+    kind, _, number = device.partition(":")
+    if kind == "cuda" and "CUDAExecutionProvider" in ort.get_available_providers():
+        return [("CUDAExecutionProvider", {"device_id": int(number or 0)}), "CPUExecutionProvider"]
+    raise NetFileError(f"device={device}: this onnxruntime has no support for it; choose engine=bf16, or device=cpu")
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:160]

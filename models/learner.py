@@ -1,0 +1,86 @@
+"""What the Lightning modules share: optimiser and schedule from factories, and metrics that cost next to nothing.
+
+Metrics of training are summed as they come, and their mean logged every `log_every` steps: `self.log` costs as much as a step of
+a small net.
+The sums are in checkpoints, so that a resumed run logs what an unbroken one would have.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from pytorch_lightning import LightningModule
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+Batch = dict[str, Tensor]
+OptimizerFactory = Callable[[nn.Module], Optimizer]
+SchedulerFactory = Callable[[Optimizer, int], LRScheduler]
+
+
+class Diverged(ValueError):
+    """Training has left the finite numbers."""
+
+
+class Learner(LightningModule):
+    """Subclasses say how a batch is judged: `judge` gives metrics, each a mean over the batch; `loss` is one of them."""
+
+    def __init__(self, net: nn.Module, optimizer: OptimizerFactory, scheduler: SchedulerFactory, *, log_every: int = 50):
+        super().__init__()
+        self.net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.make_optimizer = optimizer
+        self.make_scheduler = scheduler
+        self.log_every = log_every
+        self.sums: dict[str, Tensor] = {}
+        self.summed = 0  # batches
+        self.random_state: Tensor | None = None  # of torch, to go on with
+
+    def judge(self, batch: Batch, *, validating: bool) -> dict[str, Tensor]:
+        raise NotImplementedError
+
+    def forward(self, planes: Tensor) -> Tensor:
+        return self.net(planes)
+
+    def training_step(self, batch: Batch, index: int) -> Tensor:
+        metrics = self.judge(batch, validating=False)
+        for name, value in metrics.items():
+            value = value.detach()
+            self.sums[name] = self.sums[name] + value if name in self.sums else value
+        self.summed += 1
+        stepping = (index + 1) % self.trainer.accumulate_grad_batches == 0
+        if stepping and (self.global_step + 1) % self.log_every == 0:
+            means = {f"train/{name}": value / self.summed for name, value in self.sums.items()}
+            if not math.isfinite(float(means["train/loss"])):
+                raise Diverged(
+                    f"the loss is no number any more before step {self.global_step + 1:,}: try a smaller learning rate"
+                )
+            self.log_dict(means, on_step=True, on_epoch=False)
+            self.sums, self.summed = {}, 0
+        return metrics["loss"]
+
+    def validation_step(self, batch: Batch, index: int) -> None:
+        metrics = self.judge(batch, validating=True)
+        named = {f"val/{name}": value for name, value in metrics.items()}
+        self.log_dict(named, on_step=False, on_epoch=True, batch_size=len(batch["planes"]), sync_dist=True)
+
+    def configure_optimizers(self) -> Any:
+        optimizer = self.make_optimizer(self.net)
+        scheduler = self.make_scheduler(optimizer, int(self.trainer.estimated_stepping_batches))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["train_metrics"] = {"sums": dict(self.sums), "summed": self.summed}
+        checkpoint["torch_random_state"] = torch.get_rng_state()  # for dropout
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        kept = checkpoint.get("train_metrics")
+        if kept is not None:
+            self.sums, self.summed = dict(kept["sums"]), kept["summed"]
+        self.random_state = checkpoint.get("torch_random_state")
+
+    def on_train_batch_start(self, batch: Batch, index: int) -> None:
+        if self.random_state is not None:  # only now: iterating a loader draws a number
+            torch.set_rng_state(self.random_state.cpu())
+            self.random_state = None

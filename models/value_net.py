@@ -1,0 +1,56 @@
+"""Networks that tell who wins: planes [batch, planes, size, size] -> values [batch] from -1 to +1 for the player to move.
+
+`ValueNet` is the one of the 2016 paper, layer by layer; it wants 49 planes, the last one telling the colour to move.
+`ResidualValueNet` shares its tower with `ResidualPolicyNet`, and may begin with what that one has learned.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.blocks import Tower, ValueHead, as_floats
+from models.policy_net import start_plain
+
+
+class ValueNet(nn.Module):
+    """The paper's: the policy net's 5x5 and 3x3 layers and one more, 1x1 to one map, 256 units, tanh."""
+
+    def __init__(self, planes: int = 49, filters: int = 192, layers: int = 14, units: int = 256, size: int = 19):
+        super().__init__()
+        if layers < 4:
+            raise ValueError(f"layers={layers}: a value net has at least 5x5, 1x1, the hidden units and a layer between")
+        body: list[nn.Module] = [nn.Conv2d(planes, filters, 5, padding=2), nn.ReLU(inplace=True)]
+        for _ in range(layers - 3):  # layers 2 to 12 of the paper, whose 13th and 14th follow
+            body += [nn.Conv2d(filters, filters, 3, padding=1), nn.ReLU(inplace=True)]
+        self.body = nn.Sequential(*body)
+        self.map = nn.Conv2d(filters, 1, 1)
+        self.hidden = nn.Linear(size * size, units)
+        self.out = nn.Linear(units, 1)
+        start_plain(self)
+
+    def forward(self, planes: Tensor) -> Tensor:
+        x = functional.relu_(self.map(self.body(as_floats(planes, self.map.weight))))  # ReLU here: the paper leaves it open
+        return torch.tanh(self.out(functional.relu_(self.hidden(x.flatten(1)))).squeeze(1))
+
+
+class ResidualValueNet(nn.Module):
+    """The tower of the residual policy net; mean and maximum of its maps decide. Fits boards of any size."""
+
+    def __init__(
+        self,
+        planes: int = 49,
+        filters: int = 64,
+        blocks: int = 4,
+        size: int = 19,
+        hidden: int = 32,
+        units: int = 64,
+        dropout: float = 0.0,
+        context: bool = True,
+        symmetric: bool = False,
+    ):
+        super().__init__()
+        self.tower = Tower(planes, filters, blocks, context=context, symmetric=symmetric)
+        self.head = ValueHead(filters, hidden=hidden, units=units, dropout=dropout, symmetric=symmetric)
+
+    def forward(self, planes: Tensor) -> Tensor:
+        return self.head(self.tower(as_floats(planes, self.head.out.weight)))

@@ -1,0 +1,255 @@
+"""How well nets predict moves or winners: `python pipelines/evaluate_model.py checkpoint=best.ckpt dataset=datasets/kgs.h5`."""
+
+import json
+import os
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+from omegaconf import DictConfig
+from rich.markup import escape
+
+from data.hdf5 import DatasetFile
+from models.card import Card
+from models.inference import SYMMETRIES, Inference, open_net
+from pipelines.console import BuildProgress, clock, console
+from pipelines.wiring import plain, script
+
+# What compiles or draws is imported where it is used: a mistake in the call should be told at once.
+if TYPE_CHECKING:
+    from models.evaluation import Summary
+    from pipelines.evaluation_data import Material
+
+Curves = dict[str, np.ndarray]
+
+
+class EvaluationError(ValueError):
+    """Nothing can be judged as asked; the message says why."""
+
+
+def run(cfg: DictConfig) -> dict[str, Any]:
+    """Evaluate, show, write, and return all figures as plain values."""
+    options = plain(cfg)
+    check(options)
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is imported: waiting threads leave the cores to others
+    file = DatasetFile(options["dataset"])
+    try:
+        nets = open_nets(options, file)
+        began = time.monotonic()
+        result, curves = evaluate(options, file, nets)
+        seconds = time.monotonic() - began
+    finally:
+        file.close()
+    output = Path(options["output"])
+    output.mkdir(parents=True, exist_ok=True)
+    show(result)
+    write(result, output)
+    if options["plots"]:
+        draw(result, curves, output)
+    count = sum(net["asked"] for net in result["nets"])
+    made = ", ".join(sorted(path.name for path in output.iterdir() if path.suffix in (".json", ".csv", ".md", ".png")))
+    console.print(f"\n[bold]{output}[/bold]: {made}; {clock(seconds)} ({count / max(seconds, 1e-9):,.0f} answers/s)")
+    return result
+
+
+def check(options: dict[str, Any]) -> None:
+    """What can be said without opening anything."""
+    counts = options["symmetries"]
+    counts = options["symmetries"] = sorted(set(counts if isinstance(counts, list) else [counts]))
+    if not counts or any(count not in SYMMETRIES for count in counts):
+        raise EvaluationError(f"symmetries={counts}: some of {', '.join(map(str, SYMMETRIES))}")
+    for key in ("batch_size", "draws", "positions"):
+        value = options[key]
+        if not (type(value) is int and value >= 1) and not (key == "positions" and value is None):
+            raise EvaluationError(f"{key}={value}: a whole number from 1 up")
+    for key in ("seed", "threads"):
+        if type(options[key]) is not int or options[key] < 0:
+            raise EvaluationError(f"{key}={options[key]}: a whole number from 0 up")
+    for key in ("checkpoint", "names", "source"):
+        if options[key] is not None and not isinstance(options[key], list):
+            options[key] = [options[key]]
+    if not 1 <= len(options["checkpoint"]) <= 4:
+        raise EvaluationError(f"checkpoint: one to four nets, not {len(options['checkpoint'])}")
+    if options["names"] is not None and len(options["names"]) != len(options["checkpoint"]):
+        raise EvaluationError(f"names={options['names']}: as many as there are nets, {len(options['checkpoint'])}")
+
+
+def open_nets(options: dict[str, Any], file: DatasetFile) -> dict[str, Inference]:
+    paths = [Path(str(path)).expanduser() for path in options["checkpoint"]]
+    names = options["names"] or labels(paths)
+    nets: dict[str, Inference] = {}
+    for name, path in zip(map(str, names), paths, strict=True):
+        net = open_net(path, engine=options["engine"], device=options["device"], threads=options["threads"])
+        assert isinstance(net, Inference)
+        if net.size != file.size:
+            sizes = f"a net for {net.size}x{net.size} boards, those of {file.path} are {file.size}x{file.size}"
+            raise EvaluationError(f"{path}: {sizes}")
+        nets[name if name not in nets else f"{name} ({len(nets) + 1})"] = net
+    return nets
+
+
+def labels(paths: list[Path]) -> list[str]:
+    """The name of the file, or of the run where the file is best.ckpt or the like."""
+    return [path.parent.parent.name if path.parent.name == "checkpoints" else path.name.partition(".")[0] for path in paths]
+
+
+def evaluate(options: dict[str, Any], file: DatasetFile, nets: dict[str, Inference]) -> tuple[dict[str, Any], Curves]:
+    """All figures as plain values, and for each policy net the share of moves among its first 1, 2, ..."""
+    from models.evaluation import Draws, difference, rank_curve
+    from pipelines.evaluation_data import choose, judge, summarise, training_mean
+
+    split, counts, seed = options["split"], options["symmetries"], options["seed"]
+    kinds = list(dict.fromkeys(net.card.kind for net in nets.values()))
+    materials = {kind: choose(file, split, kind, options["positions"], seed, source=options["source"]) for kind in kinds}
+    draws = {kind: Draws(material.games, options["draws"], seed) for kind, material in materials.items()}
+    only = f" ({', '.join(options['source'])})" if options["source"] else ""
+    entries, summaries, curves = [], {}, {}
+    for name, net in nets.items():
+        kind, material = net.card.kind, materials[net.card.kind]
+        progress = BuildProgress()
+        progress.begin(name, len(material.rows), "positions")
+        judged = judge(net, file, material, counts, options["batch_size"], progress.advance)
+        progress.end()
+        for count in counts:
+            summaries[name, count] = summarise(judged.scores[count], material, draws[kind])
+        entry = {
+            "name": name,
+            "kind": kind,
+            **description(net.card),
+            "engine": net.name,
+            "data": f"{file.path.stem}{only}, {split}",
+            "asked": len(material.rows) * max(counts),
+            "scores": {str(count): by_groups(summaries[name, count], material) for count in counts},
+        }
+        if kind == "value":
+            entry["constant"] = training_mean(file)
+            entry["calibration"] = {
+                str(k): {group: as_plain(made) for group, made in groups.items()} for k, groups in judged.calibrations.items()
+            }
+        else:
+            curves[name] = rank_curve(judged.scores[counts[0]]["mean_rank"])
+        entries.append(entry)
+    differences = []
+    for kind in kinds:
+        first, *others = [entry["name"] for entry in entries if entry["kind"] == kind]
+        for second in others:
+            for count in counts:
+                means = difference(summaries[first, count], summaries[second, count])
+                scores = {name: asdict(mean) for name, mean in means.items()}
+                differences.append({"kind": kind, "first": first, "second": second, "symmetries": str(count), "scores": scores})
+    chosen = {
+        kind: {"positions": len(m.rows), "games": m.games, "of_positions": m.of_positions, "of_games": m.of_games}
+        for kind, m in materials.items()
+    }
+    data = {**about(file), "split": split, "from": options["source"], "chosen": chosen}
+    return {"dataset": data, "seed": seed, "draws": options["draws"], "nets": entries, "differences": differences}, curves
+
+
+def by_groups(summary: "Summary", material: "Material") -> dict[str, Any]:
+    """Means over all positions, and over those of each group of each way to divide them."""
+    found = {"all": {"all": summary.of()}}
+    found |= {way: summary.by(group, names) for way, (group, names) in material.groups.items()}
+    return {way: {group: asdict(entry) for group, entry in groups.items()} for way, groups in found.items()}
+
+
+def description(card: Card) -> dict[str, Any]:
+    numbers = {key: value for key, value in card.net.items() if key in ("filters", "layers", "blocks", "inner") and value}
+    name = str(card.net.get("_target_", "")).rpartition(".")[2]
+    text = ", ".join([name, *(f"{value} {key}" for key, value in numbers.items())])
+    return {"description": text, "weights": card.weights, "planes": len(card.planes)}
+
+
+def about(file: DatasetFile) -> dict[str, Any]:
+    """The data set, as far as a comparison needs it; no paths."""
+    filters = file.config.get("games", {}).get("filters", {})
+    return {
+        "name": file.path.name,
+        "sources": [source["label"] for source in file.sources],
+        "filters": {key: value for key, value in filters.items() if value is not None},
+    }
+
+
+def as_plain(calibration: Any) -> dict[str, Any]:
+    numbers = {key: [None if value != value else value for value in getattr(calibration, key).tolist()]
+               for key in ("predicted", "happened", "positions")}  # fmt: skip
+    return {**numbers, "error": calibration.error}
+
+
+def show(result: dict[str, Any]) -> None:
+    from pipelines.evaluation_report import facts, tables
+
+    for line in facts(result):
+        console.print(escape(line.replace("`", "")))
+    for kind in dict.fromkeys(net["kind"] for net in result["nets"]):
+        console.rule("Moves" if kind == "policy" else "Winners", align="left")
+        for table in tables(result, kind):
+            console.print(table, "")
+
+
+def write(result: dict[str, Any], output: Path) -> None:
+    from pipelines.evaluation_report import markdown, write_csv
+
+    (output / "metrics.json").write_text(json.dumps(without_nan(result), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    (output / "comparison.md").write_text(markdown(result), encoding="utf-8")
+    for kind in ("policy", "value"):
+        if nets := [net for net in result["nets"] if net["kind"] == kind]:
+            write_csv(output / f"{kind}.csv", nets)
+
+
+def without_nan(value: Any) -> Any:
+    """JSON has no NaN; where there is no figure it has null."""
+    if isinstance(value, dict):
+        return {key: without_nan(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [without_nan(entry) for entry in value]
+    return None if isinstance(value, float) and value != value else value
+
+
+def draw(result: dict[str, Any], curves: Curves, output: Path) -> None:
+    from pipelines import plots
+
+    data = result["dataset"]
+    for kind in ("policy", "value"):
+        nets = {net["name"]: net for net in result["nets"] if net["kind"] == kind}
+        if not nets:
+            continue
+        few = next(iter(next(iter(nets.values()))["scores"]))  # the smallest number of symmetries
+        chosen = data["chosen"][kind]
+        subtitle = f"{data['name']}, split {data['split']}: {chosen['positions']:,} positions of {chosen['games']:,} games"
+        turned = subtitle + ("" if few == "1" else f", mean over {few} symmetries")
+        phases = {name: net["scores"][few]["phase"] for name, net in nets.items()}
+        if kind == "policy":
+            plots.move_phases(output / "moves_by_phase.png", phases, turned)
+            plots.rank_curves(output / "move_ranks.png", curves, turned)
+            by_count = {name: {k: ways["all"]["all"] for k, ways in net["scores"].items()} for name, net in nets.items()}
+            plots.symmetries(output / "symmetries.png", by_count, subtitle)
+            plots.comparison(output / "comparison.png", bars(nets), subtitle)
+        else:
+            plots.value_phases(output / "winners_by_phase.png", phases, turned)
+            calibrations = {name: net["calibration"][few]["all"] for name, net in nets.items()}
+            plots.calibration(output / "calibration.png", calibrations, turned)
+
+
+def bars(nets: dict[str, Any]) -> list[tuple[str, dict[str, float], int]]:
+    """Label, top 1, and number of the net, for each net and number of symmetries."""
+    from pipelines.plots import plural
+
+    return [
+        (f"{name}: {net['description']}, {net['planes']} planes, {plural(int(k))}", ways["all"]["all"]["scores"]["top1"], number)
+        for number, (name, net) in enumerate(nets.items())
+        for k, ways in net["scores"].items()
+    ]
+
+
+@script("evaluate_model")
+def main(cfg: DictConfig) -> None:
+    run(cfg)
+
+
+if __name__ == "__main__":
+    main()

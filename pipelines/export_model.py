@@ -1,0 +1,257 @@
+"""A checkpoint as safetensors, ONNX and int8 ONNX with a card: `python pipelines/export_model.py checkpoint=best.ckpt`."""
+
+import json
+import sys
+import time
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+from omegaconf import DictConfig
+
+from data import atomic
+from data.hdf5 import DatasetFile
+from models.card import SUFFIXES, Card, describe, write_card
+from models.inference import Inference, open_net
+from pipelines.console import clock, console, make_table
+from pipelines.wiring import plain, script
+
+FORMATS = {"safetensors": "weights", "onnx": "onnx", "int8": "int8"}
+ENGINES = {"weights": "fp32", "onnx": "onnx", "int8": "int8"}  # that a file is compared in
+
+
+class ExportError(ValueError):
+    """The files can't be made as asked; the message says why."""
+
+
+def run(cfg: DictConfig) -> dict[str, Any]:
+    """Write the files, compare them, and return the card with the comparison."""
+    options = plain(cfg)
+    check(options)
+    began = time.monotonic()
+    from models.checkpoint import read_checkpoint
+    from models.inference import from_checkpoint
+
+    path = Path(options["checkpoint"]).expanduser()
+    net, card = from_checkpoint(path)
+    checkpoint = read_checkpoint(path)
+    config = checkpoint["hyper_parameters"]
+    file = open_dataset(options, config, card)
+    card = replace(
+        card,
+        name=options["name"] or card.kind,
+        data=about_data(file, options["notes"]),
+        compute=about_compute(config, checkpoint["global_step"]),
+        accuracy=about_accuracy(options["evaluation"], card),
+        made=about_versions(),
+    )
+    output = Path(options["output"]).expanduser().absolute()
+    paths = file_names(output, card.name, options)
+    with console.status("writing"):
+        card = write_files(net, card, file, paths, options)
+    lines = compare(net, card, file, paths, options)
+    card = replace(card, parity={line["file"]: without(line, "file", "batch", "speed") for line in lines})
+    write_card(card, paths["card"])
+    file.close()
+    show(card, lines, paths, time.monotonic() - began)
+    return {"card": json.loads(card.to_json()), "parity": lines, "files": {kind: str(path) for kind, path in paths.items()}}
+
+
+def check(options: dict[str, Any]) -> None:
+    for key in ("calibration", "parity"):
+        if type(options[key]) is not int or options[key] < 1:
+            raise ExportError(f"{key}={options[key]}: a whole number from 1 up")
+    formats = options["formats"] = options["formats"] if isinstance(options["formats"], list) else [options["formats"]]
+    if not formats or any(name not in FORMATS for name in formats):
+        raise ExportError(f"formats={formats}: some of {', '.join(FORMATS)}")
+    if not options["batches"] or any(type(size) is not int or size < 1 for size in options["batches"]):
+        raise ExportError(f"batches={options['batches']}: whole numbers from 1 up")
+    if options["name"] is not None and (not str(options["name"]) or set(str(options["name"])) & set("/\\.")):
+        raise ExportError(f"name={options['name']}: without folders and dots")
+
+
+def open_dataset(options: dict[str, Any], config: dict[str, Any], card: Card) -> DatasetFile:
+    from data.loader import check_planes
+
+    file = DatasetFile(options["dataset"] or config["dataset"])
+    check_planes(file, len(card.planes))
+    if file.size != card.size:
+        raise ExportError(f"{file.path}: boards of {file.size}x{file.size}, the net is for {card.size}x{card.size}")
+    for split in ("train", "validation"):
+        first, stop = file.split_rows[split]
+        if first == stop:
+            raise ExportError(f"{file.path}: the split {split} has no positions")
+    return file
+
+
+def file_names(output: Path, name: str, options: dict[str, Any]) -> dict[str, Path]:
+    kinds = [FORMATS[name] for name in FORMATS if name in options["formats"]]
+    paths = {kind: output / (name + suffix) for suffix, kind in SUFFIXES.items() if kind in kinds}
+    paths["card"] = output / f"{name}.json"
+    there = [path for path in paths.values() if path.exists()]
+    if there and not options["overwrite"]:
+        raise ExportError(f"{there[0]} exists; choose another name or output, or say overwrite=true")
+    output.mkdir(parents=True, exist_ok=True)
+    return paths
+
+
+def write_files(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path], options: dict[str, Any]) -> Card:
+    """The files, and a card that knows them."""
+    from models.export import to_int8, to_onnx, to_safetensors
+    from models.inference import unpack
+
+    contents = {}
+    if "weights" in paths:
+        contents["weights"] = to_safetensors(net)
+    if "onnx" in paths or "int8" in paths:
+        contents["onnx"] = to_onnx(net, card)
+    if "int8" in paths:
+        planes = unpack(*sample(file, "train", options["calibration"], options["seed"]), card)
+        contents["int8"] = to_int8(contents["onnx"], planes.reshape(-1, card.size, card.size, len(card.planes)))
+    for kind in contents.keys() & paths.keys():
+        write_bytes(paths[kind], contents[kind])
+    card = replace(card, files={paths[kind].name: describe(paths[kind]) for kind in contents if kind in paths})
+    write_card(card, paths["card"])
+    return card
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    temporary = atomic.temporary_name(path)
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sample(file: DatasetFile, split: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Packed planes and colours to move of about so many random positions."""
+    from data.loader import read_rows
+    from data.order import hashed, key
+
+    first, stop = file.split_rows[split]
+    rows = first + np.unique(hashed(key(seed, "export", split), np.arange(count)) % np.uint64(stop - first)).astype(np.int64)
+    return read_rows(file.positions["planes"], rows), read_rows(file.positions["to_play"], rows)
+
+
+def compare(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path], options: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each file, opened as a stranger would, beside the net itself, in batches of several sizes."""
+    from models.export import answers, compare_moves, compare_values, reference
+
+    packed, to_play = sample(file, "validation", options["parity"], options["seed"])
+    judge = compare_moves if card.kind == "policy" else compare_values
+    standard = answers(reference(net, card), packed, to_play, max(options["batches"]))
+    lines = []
+    for kind, path in paths.items():
+        if kind == "card":
+            continue
+        opened = open_net(path, engine=ENGINES[kind], device="cpu", threads=options["threads"])
+        assert isinstance(opened, Inference)
+        for size in options["batches"]:
+            opened.answer_packed(packed[:size], to_play[:size])
+            began = time.perf_counter()
+            theirs = answers(opened, packed, to_play, size)
+            speed = len(packed) / (time.perf_counter() - began)
+            lines.append({"file": path.name, "batch": size, **judge(standard, theirs), "speed": speed})
+    return lines
+
+
+# --- what the card tells
+
+
+def about_data(file: DatasetFile, notes: str | None) -> dict[str, Any]:
+    first, stop = file.split_games["train"]
+    filters = file.config.get("games", {}).get("filters", {})
+    about = {
+        "dataset": file.path.name,
+        "sources": [source["label"] for source in file.sources],
+        "filters": {key: value for key, value in filters.items() if value is not None},
+        "games": stop - first,
+        "positions": file.split_rows["train"][1] - file.split_rows["train"][0],
+        "split": "by game and its eight images: no test or validation game was learned from",
+    }
+    return about | ({"notes": notes} if notes else {})
+
+
+def about_compute(config: dict[str, Any], steps: int) -> dict[str, Any]:
+    optimizer = {key.strip("_"): value for key, value in config.get("optimizer", {}).items() if key != "_partial_"}
+    return {
+        "steps": steps,
+        "positions_a_step": config.get("positions_a_step"),
+        "positions_trained": steps * (config.get("positions_a_step") or 0),
+        "optimizer": optimizer,
+        "precision": config.get("trainer", {}).get("precision"),
+        "symmetries": config.get("loader", {}).get("symmetries"),
+        "symmetric_layers": bool(config["model"]["net"].get("symmetric")),
+        "positions_per_game": config.get("loader", {}).get("positions_per_game"),
+    }
+
+
+def about_accuracy(path: str | None, card: Card) -> dict[str, Any]:
+    """The main figures of an evaluation of this net."""
+    if path is None:
+        return {}
+    try:
+        result = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
+        nets = [net for net in result["nets"] if net["kind"] == card.kind and net["weights"] == card.weights]
+        data = result["dataset"]
+        chosen = data["chosen"][card.kind]
+    except (ValueError, KeyError, TypeError):
+        raise ExportError(f"evaluation={path}: no metrics.json of evaluate_model.py for a {card.kind} net") from None
+    if len(nets) != 1:
+        raise ExportError(f"evaluation={path}: {len(nets)} nets there are like this one, one is wanted")
+    groups = {"all": ("all", "all"), "even": ("handicap", "even")}
+    figures = {
+        name: {count: {score: rounded(mean) for score, mean in ways[way][group]["scores"].items()}
+               for count, ways in nets[0]["scores"].items() if group in ways[way]}
+        for name, (way, group) in groups.items()
+    }  # fmt: skip
+    return {"dataset": data["name"], "split": data["split"], "only": data.get("from"), **chosen,
+            "engine": nets[0]["engine"], "by_symmetries": figures}  # fmt: skip
+
+
+def rounded(mean: dict[str, Any]) -> list[float | None]:
+    """Value, and the ends of its 95% interval."""
+    return [None if mean[key] is None else round(mean[key], 5) for key in ("value", "low", "high")]
+
+
+def about_versions() -> dict[str, Any]:
+    import torch
+
+    return {"date": date.today().isoformat(), "torch": torch.__version__.partition("+")[0]}
+
+
+def without(line: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in line.items() if key not in names}
+
+
+def show(card: Card, lines: list[dict[str, Any]], paths: dict[str, Path], seconds: float) -> None:
+    names = list(without(lines[0], "file", "batch", "speed"))
+    rows = [
+        [line["file"], str(line["batch"]), *(figure(name, line[name]) for name in names), f"{line['speed']:,.0f}"]
+        for line in lines
+    ]
+    title = "Beside the checkpoint in fp32, on positions of the validation split"
+    table = make_table(title, ["file", "batch", *(name.replace("_", " ") for name in names), "positions/s"], rows)
+    table.columns[0].no_wrap = True
+    console.print(table, "")
+    sizes = ", ".join(f"{name} {entry['bytes'] / 1e6:.2f} MB" for name, entry in card.files.items())
+    console.print(f"[bold]{paths['card']}[/bold]: a {card.kind} net of {card.weights:,} weights; {sizes}; {clock(seconds)}")
+    console.print(f"next:   python pipelines/evaluate_model.py checkpoint={paths['card']} dataset=...")
+
+
+def figure(name: str, value: float) -> str:
+    return f"{100 * value:.2f}%" if name in ("top1_agreement", "same_winner") else f"{value:.2g}"
+
+
+@script("export_model")
+def main(cfg: DictConfig) -> None:
+    run(cfg)
+
+
+if __name__ == "__main__":
+    main()

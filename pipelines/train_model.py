@@ -1,0 +1,265 @@
+"""From a dataset to a trained net: `python pipelines/train_model.py model=policy dataset=datasets/kgs.h5`."""
+
+import os
+import sys
+import time
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from omegaconf import DictConfig, OmegaConf
+
+from pipelines.console import clock, console
+from pipelines.wiring import plain, script
+
+# torch and Lightning take two seconds to import, and read the environment that `prepare_threads` sets: functions import them.
+
+
+COMPOSED = "composed.yaml"  # beside config.yaml: values that follow from others still do, so that a run can go on with other ones
+
+
+class TrainingError(ValueError):
+    """A run can't be done as it is asked for; the message says why."""
+
+
+def run(cfg: DictConfig) -> dict[str, Any]:
+    """Train, and return the metrics of the last validation with what was made."""
+    checkpoint = None
+    output = Path(cfg.resume or cfg.output).expanduser()
+    try:
+        if cfg.resume:
+            checkpoint = Path(cfg.resume).expanduser() / "checkpoints" / "last.ckpt"
+            cfg = resumed_config(cfg, said())
+        complete(cfg)
+        prepare_threads(cfg)
+        return train(cfg, checkpoint)
+    except Exception:
+        with suppress(OSError):  # Hydra made the folder before anything was known; it goes if it is empty
+            output.rmdir()
+        raise
+
+
+def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
+    from hydra.utils import instantiate
+    from pytorch_lightning import seed_everything
+
+    from models.callbacks import Checkpoints, TrainingStopped
+    from models.checkpoint import read_checkpoint
+
+    quieten()
+    seed_everything(cfg.seed, verbose=False)
+    config = plain(cfg)
+    module = instantiate(cfg.model)
+    module.save_hyperparameters(config)
+    data = instantiate(cfg.loader)
+    if data.batches_per_epoch() == 0:
+        raise TrainingError(f"{cfg.dataset}: too few games or positions to train with for a batch of {cfg.loader.batch_size}")
+    if data.planes != config["model"]["net"].get("planes", data.planes):
+        raise TrainingError(f"model.net.planes={cfg.model.net.planes}, but loader.planes={data.planes}: say only the latter")
+    if cfg.start:
+        begin_with(module.net, cfg.start)
+    loggers = list(instantiate(cfg.logger).values()) if cfg.logger else []
+    callbacks = [callback for callback in instantiate(cfg.callbacks).values() if callback is not None] if cfg.callbacks else []
+    callbacks.sort(key=lambda callback: isinstance(callback, Checkpoints))  # last: it saves what the others have done
+    if checkpoint is not None:
+        step = read_checkpoint(checkpoint)["global_step"]
+        for logger in loggers:
+            if hasattr(logger, "resume_at"):
+                logger.resume_at(step)
+    check_factories(module)
+    trainer = instantiate(config["trainer"], logger=loggers, callbacks=callbacks)
+    if trainer.is_global_zero:
+        introduce(cfg, module, data, checkpoint, trainer)
+    began = time.monotonic()
+    try:
+        trainer.fit(module, datamodule=data, ckpt_path=str(checkpoint) if checkpoint else None)
+    except TrainingStopped as stop:
+        if trainer.is_global_zero:
+            console.print(f"{stop}; go on with: python pipelines/train_model.py resume={cfg.output}")
+        raise SystemExit(128 + stop.signal_number) from None
+    return conclude(cfg, trainer, time.monotonic() - began)
+
+
+def complete(cfg: DictConfig) -> None:
+    """Fill in what follows from the dataset and the number of devices, and check what can be checked before torch is loaded."""
+    from data.hdf5 import DatasetFile
+
+    check_numbers(cfg)
+    cfg.dataset = str(Path(cfg.dataset).expanduser().absolute())
+    file = DatasetFile(cfg.dataset)
+    if cfg.size is None:
+        cfg.size = file.size
+    elif cfg.size != file.size:
+        raise TrainingError(f"size={cfg.size}: the boards of {cfg.dataset} have size {file.size}")
+    file.close()
+    devices = count_devices(cfg)
+    if devices > 1 and in_multirun():
+        raise TrainingError(
+            "DDP inside a multirun: the jobs of -m take one device each. Leave out trainer=ddp, or train them one at a time"
+        )
+    batch = cfg.positions_a_step = cfg.loader.batch_size * devices * cfg.trainer.accumulate_grad_batches
+    if cfg.steps is None:
+        steps = cfg.positions // batch
+        if steps == 0:
+            raise TrainingError(f"positions={cfg.positions}: less than one step of {batch}")
+        parts = max(1, round(steps * batch / cfg.validate_every))
+        cfg.validate_every_steps = max(1, steps // parts)
+        cfg.steps = steps - steps % cfg.validate_every_steps  # so that the last validation sees the end
+    elif cfg.validate_every_steps is None:
+        cfg.validate_every_steps = max(1, cfg.validate_every // batch)
+
+
+def check_numbers(cfg: DictConfig) -> None:
+    for key in ("positions", "validate_every", "log_every", "loader.batch_size"):
+        value = OmegaConf.select(cfg, key)
+        if not isinstance(value, int) or value < 1:
+            raise TrainingError(f"{key}={value}: a whole number from 1 up")
+    if cfg.wait not in ("passive", "active"):
+        raise TrainingError(f"wait={cfg.wait}: passive or active")
+
+
+def count_devices(cfg: DictConfig) -> int:
+    devices = cfg.trainer.devices
+    if devices in ("auto", -1, "-1"):
+        import torch
+
+        devices = max(1, torch.cuda.device_count())
+    elif not isinstance(devices, int):
+        devices = len(devices)
+    return devices * cfg.trainer.num_nodes
+
+
+def in_multirun() -> bool:
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    return HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
+
+
+def said() -> list[str]:
+    """The overrides of the command line."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return list(HydraConfig.get().overrides.task) if HydraConfig.initialized() else []
+
+
+def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
+    """The configuration of a run that goes on, with values that were said beside `resume=`."""
+    folder = Path(cfg.resume).expanduser()
+    path = folder / COMPOSED
+    if not path.is_file():
+        raise TrainingError(f"resume={cfg.resume}: no run's folder, there is no {path}")
+    saved = OmegaConf.load(path)
+    assert isinstance(saved, DictConfig)
+    for override in overrides:
+        key, _, _ = override.lstrip("+~").partition("=")
+        if key == "resume":
+            continue
+        if isinstance(OmegaConf.select(cfg, key), DictConfig):
+            raise TrainingError(f"{override}: a run that goes on keeps its groups; say single values, such as threads=1")
+        OmegaConf.update(saved, key, OmegaConf.select(cfg, key), merge=False)
+    changed = {override.partition("=")[0] for override in overrides}
+    if changed & {"positions", "validate_every", "loader.batch_size", "trainer.devices", "trainer.num_nodes"}:
+        saved.steps = saved.validate_every_steps = None
+    saved.output = str(folder.absolute())
+    saved.resume = None
+    return saved
+
+
+def prepare_threads(cfg: DictConfig) -> None:
+    """Before torch is imported: its OpenMP reads this then, and threads that spin while they wait steal from all others."""
+    os.environ.setdefault("OMP_WAIT_POLICY", cfg.wait.upper())
+    threads = cfg.threads or max(1, cores() // count_processes(cfg))
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def count_processes(cfg: DictConfig) -> int:
+    return cfg.trainer.devices if isinstance(cfg.trainer.devices, int) and cfg.trainer.devices > 0 else 1
+
+
+def quieten() -> None:
+    """Lightning's advice on what is done on purpose here."""
+    import logging
+
+    logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
+    for about in (".*does not have many workers.*", ".*LeafSpec.*", ".*isinstance\\(treespec.*"):
+        warnings.filterwarnings("ignore", about)
+
+
+def check_factories(module: Any) -> None:
+    """Lightning would call them in the middle of things, where a wrong value looks like a mistake of the program."""
+    try:
+        module.make_scheduler(module.make_optimizer(module.net), 100)
+    except (TypeError, ValueError) as error:
+        raise TrainingError(f"optimizer or schedule: {error}") from None
+
+
+def begin_with(net: Any, path: str) -> None:
+    """Weights of another run, where name and shape agree; planes that the other net had not begin with weight 0."""
+    import torch
+
+    from models.checkpoint import read_checkpoint
+
+    theirs = {name[4:]: value for name, value in read_checkpoint(path)["state_dict"].items() if name.startswith("net.")}
+    taken = 0
+    with torch.no_grad():
+        for name, value in net.state_dict().items():
+            other = theirs.get(name)
+            if other is not None and other.shape == value.shape:
+                value.copy_(other)
+                taken += 1
+            elif other is not None and name.startswith("tower.0.") and other.ndim == value.ndim > 2:
+                value.zero_()
+                value[:, : other.shape[1]].copy_(other)
+                taken += 1
+    if taken == 0:
+        raise TrainingError(f"start={path}: no weight there fits this net")
+
+
+def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, trainer: Any) -> None:
+    """Write the configuration beside the checkpoints, and say what begins."""
+    output = Path(cfg.output)
+    if checkpoint is None and (output / "checkpoints").exists() and not os.environ.get("LOCAL_RANK"):
+        raise TrainingError(f"{output}: there is a run already; resume={output} goes on with it")
+    (output / "checkpoints").mkdir(parents=True, exist_ok=True)
+    (output / "config.yaml").write_text(OmegaConf.to_yaml(cfg, resolve=True), encoding="utf-8")
+    (output / COMPOSED).write_text(OmegaConf.to_yaml(cfg), encoding="utf-8")
+    weights = sum(weight.numel() for weight in module.parameters())
+    steps = f"{cfg.steps:,} steps of {cfg.positions_a_step} positions"
+    console.print(f"{type(module.net).__name__}: {weights:,} weights; {steps}; {output}")
+    console.print(data.summary())
+    if checkpoint is not None:
+        console.print(f"going on from {checkpoint}")
+
+
+def conclude(cfg: DictConfig, trainer: Any, seconds: float) -> dict[str, Any]:
+    """The end of a run: what was made, where, and how fast."""
+    metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}
+    checkpoints = Path(cfg.output) / "checkpoints"
+    progress = next((callback for callback in trainer.callbacks if hasattr(callback, "speed")), None)
+    speed = progress.speed(trainer) if progress else 0.0
+    if trainer.is_global_zero:
+        values = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items() if name.startswith("val/"))
+        pace = f"{clock(seconds)} ({speed:,.0f} positions/s)"
+        console.print(f"\n[bold]{checkpoints}[/bold]: {trainer.global_step:,} steps, {pace}; {values}")
+        console.print(f"next:   python pipelines/evaluate_model.py checkpoint={checkpoints / 'best.ckpt'} dataset={cfg.dataset}")
+    return {**metrics, "steps": trainer.global_step, "positions_a_second": speed, "checkpoints": str(checkpoints)}
+
+
+@script("train_model")
+def main(cfg: DictConfig) -> Any:
+    return run(cfg)
+
+
+if __name__ == "__main__":
+    main()

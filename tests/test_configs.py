@@ -1,0 +1,74 @@
+"""Every YAML in conf/ composes with its script and instantiates: a configuration that no test opens does not exist."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from pipelines import train_model
+from pipelines.wiring import CONF
+from tests.tiny_dataset import make_dataset
+
+SCRIPTS = sorted(path.stem for path in CONF.glob("*.yaml"))
+TRAINING = [
+    f"{group}={path.stem}"
+    for group in ("model", "loader", "optimizer", "schedule", "trainer", "callbacks", "logger", "experiment", "debug")
+    for path in sorted((CONF / group).glob("*.yaml"))
+]
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_dataset(tmp_path_factory.mktemp("tiny"), games=60, moves=10)
+
+
+def composed(script: str, *overrides: str) -> DictConfig:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose(script, list(overrides), return_hydra_config=True)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_composes(script: str) -> None:
+    assert composed(script)
+
+
+@pytest.mark.parametrize("path", sorted(CONF.rglob("*.yaml")), ids=lambda path: str(path.relative_to(CONF)))
+def test_every_file_says_when_to_use_it(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert next(line for line in lines if not line.startswith("# @package")).startswith("# ")
+
+
+@pytest.mark.parametrize("choice", TRAINING)
+def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_path: Path) -> None:
+    small = [] if choice.startswith("debug") else ["loader.batch_size=16"]
+    cfg = composed("train_model", choice, f"dataset={dataset}", f"output={tmp_path}", *small)
+    del_hydra(cfg)
+    if choice == "trainer=gpu":
+        cfg.trainer.accelerator = "cpu"
+    train_model.complete(cfg)
+    OmegaConf.resolve(cfg)
+    instantiate_parts(cfg, skip={"wandb"})
+
+
+def instantiate_parts(cfg: DictConfig, skip: set[str]) -> None:
+    module = instantiate(cfg.model)
+    train_model.check_factories(module)
+    data = instantiate(cfg.loader)
+    assert data.size == cfg.size
+    callbacks: list[Any] = [callback for callback in instantiate(cfg.callbacks).values() if callback is not None]
+    loggers = [instantiate(logger) for name, logger in cfg.logger.items() if name not in skip]
+    trainer = instantiate(OmegaConf.to_container(cfg.trainer), logger=loggers, callbacks=callbacks)
+    assert trainer.max_steps == cfg.steps and cfg.steps % cfg.validate_every_steps == 0
+    weight = next(module.parameters())
+    batch = next(iter(data.train_dataloader()))
+    assert module.net.eval()(batch["planes"]).isfinite().all() and weight.dtype.is_floating_point
+
+
+def del_hydra(cfg: DictConfig) -> None:
+    with open_dict(cfg):
+        del cfg["hydra"]
+    HydraConfig.instance().cfg = None

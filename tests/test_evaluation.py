@@ -1,0 +1,290 @@
+"""Scores against their definitions, intervals by games, and `evaluate_model.py` from datasets and nets to files."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from omegaconf import open_dict
+
+from data.hdf5 import DatasetError, DatasetFile
+from models.evaluation import (
+    BINS,
+    Draws,
+    Summary,
+    calibrate,
+    difference,
+    move_scores,
+    phase_name,
+    phases,
+    rank_curve,
+    value_scores,
+)
+from pipelines import evaluate_model
+from pipelines.evaluation_data import choose, training_mean
+from pipelines.wiring import CONF, explain
+from tests.tiny_nets import PLAIN_POLICY, POLICY, VALUE, judged_dataset, tiny_net, write_checkpoint
+
+
+def answers(count: int = 200, points: int = 25, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Log-probabilities with many ties, and moves."""
+    rng = np.random.default_rng(seed)
+    logits = rng.integers(-3, 3, (count, points)).astype(np.float32)
+    return logits - np.log(np.exp(logits).sum(1, keepdims=True)), rng.integers(0, points, count)
+
+
+def test_move_scores_are_those_of_a_sorted_list():
+    log_probabilities, moves = answers()
+    scores = move_scores(log_probabilities, moves)
+    for k, (row, move) in enumerate(zip(log_probabilities, moves, strict=True)):
+        order = sorted(range(len(row)), key=lambda point: (-row[point], point))
+        rank = order.index(move) + 1
+        assert scores["mean_rank"][k] == rank
+        assert scores["top1"][k] == (move == row.argmax())
+        assert scores["top5"][k] == (move in order[:5])
+        assert scores["log_loss"][k] == pytest.approx(-np.log(np.exp(row[move])), rel=1e-5)
+
+
+def test_a_net_that_knows_nothing_is_not_rewarded_for_it():
+    flat = np.full((25, 25), -np.log(25), np.float32)
+    scores = move_scores(flat, np.arange(25))
+    assert scores["top1"].mean() == 1 / 25 and scores["top5"].mean() == 5 / 25
+    assert scores["mean_rank"].mean() == 13 and scores["log_loss"].mean() == pytest.approx(np.log(25))
+
+
+def test_value_scores_are_their_definitions():
+    rng = np.random.default_rng(1)
+    values, outcomes = rng.uniform(-1, 1, 100).astype(np.float32), rng.choice([-1, 1], 100)
+    values[:4] = 0
+    scores = value_scores(values, outcomes, 0.1)
+    for k in range(100):
+        assert scores["mse"][k] == pytest.approx((float(values[k]) - outcomes[k]) ** 2)
+        assert scores["mse_quarter"][k] == pytest.approx(((float(values[k]) + 1) / 2 - (outcomes[k] + 1) / 2) ** 2)
+        assert scores["floor"][k] == pytest.approx((0.1 - outcomes[k]) ** 2)
+        assert scores["accuracy"][k] == (0.5 if values[k] == 0 else float(values[k] * outcomes[k] > 0))
+
+
+def test_calibration_counts_what_happened():
+    rng = np.random.default_rng(2)
+    values, outcomes = rng.uniform(-1, 1, 500).astype(np.float32), rng.choice([-1, 1], 500)
+    values[0], values[1] = 1, -1
+    found = calibrate(values, outcomes)
+    gap = 0.0
+    for k in range(BINS):
+        inside = [i for i in range(500) if k == min(BINS - 1, int((1 + float(values[i])) / 2 * BINS))]
+        assert found.positions[k] == len(inside)
+        assert found.predicted[k] == pytest.approx(np.mean([(1 + float(values[i])) / 2 for i in inside]))
+        assert found.happened[k] == pytest.approx(np.mean([outcomes[i] > 0 for i in inside]))
+        gap += abs(found.predicted[k] - found.happened[k]) * len(inside) / 500
+    assert found.error == pytest.approx(gap)
+
+
+def test_a_net_that_says_what_happens_is_calibrated():
+    rng = np.random.default_rng(3)
+    chance = rng.uniform(0, 1, 100_000)
+    outcomes = np.where(rng.uniform(size=100_000) < chance, 1, -1)
+    assert calibrate(2 * chance - 1, outcomes).error < 0.01
+    assert calibrate(np.where(outcomes > 0, 0.0, -0.2), outcomes).error > 0.3
+
+
+def test_phases_are_thirty_plies_each():
+    assert phases(np.array([0, 29, 30, 299, 300, 700])).tolist() == [0, 0, 1, 9, 10, 10]
+    assert [phase_name(k) for k in (0, 1, 9, 10)] == ["0-29", "30-59", "270-299", "300+"]
+
+
+def test_rank_curve_is_a_cumulative_share():
+    np.testing.assert_allclose(rank_curve(np.array([1, 1, 2, 5, 80]), 6), [0.4, 0.6, 0.6, 0.6, 0.8, 0.8])
+
+
+def summary(games: int = 12, seed: int = 4, draws: int = 300) -> tuple[Summary, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    game = np.repeat(np.arange(games), rng.integers(1, 30, games))
+    score = rng.uniform(size=len(game)) + game / games
+    return Summary({"a": score, "b": score**2}, game, games, Draws(games, draws, 7)), game, score
+
+
+def test_means_by_group_are_means_and_groups_may_be_empty():
+    made, game, score = summary()
+    group = np.arange(len(game)) % 3
+    found = made.by(group, {0: "zero", 1: "one", 2: "two", 9: "none"})
+    assert list(found) == ["zero", "one", "two"]
+    for k, name in enumerate(found):
+        assert found[name].scores["a"].value == pytest.approx(score[group == k].mean())
+        assert found[name].positions == (group == k).sum()
+        assert found[name].games == len(set(game[group == k].tolist()))
+    assert made.of().scores["b"].value == pytest.approx((score**2).mean())
+
+
+def test_intervals_are_quantiles_of_means_over_drawn_games():
+    made, game, score = summary()
+    means = []
+    for times in made.draws.times:
+        drawn = [score[game == k] for k in range(made.count) for _ in range(times[k])]
+        means.append(np.concatenate(drawn).mean())
+    found = made.of().scores["a"]
+    np.testing.assert_allclose((found.low, found.high), np.quantile(means, [0.025, 0.975]))
+    assert (made.draws.times.sum(1) == made.count).all()
+
+
+def test_positions_of_a_game_are_no_independent_witnesses():
+    """Whole games that go well or badly: drawing positions would give an interval that is a tenth as wide as it should be."""
+    rng = np.random.default_rng(5)
+    games, plies = 100, 100
+    score = np.repeat(rng.choice([0.0, 1.0], games), plies)
+    by_game = Summary({"a": score}, np.repeat(np.arange(games), plies), games, Draws(games, 1000, 0)).of().scores["a"]
+    some = rng.integers(0, len(score), (1000, len(score)))
+    low, high = np.quantile(score[some].mean(1), [0.025, 0.975])
+    assert by_game.high - by_game.low == pytest.approx(10 * (high - low), rel=0.2)
+    assert by_game.high - by_game.low == pytest.approx(2 * 1.96 * 0.5 / games**0.5, rel=0.15)
+
+
+def test_one_game_has_no_interval():
+    made, game, _ = summary()
+    alone = made.of(game == 3)
+    assert alone.games == 1 and np.isnan(alone.scores["a"].low) and alone.scores["a"].value > 0
+
+
+def test_differences_are_drawn_together():
+    made, game, score = summary()
+    better = Summary({"a": score + 0.01, "b": score**2}, game, made.count, made.draws)
+    found = difference(made, better)
+    assert found["a"].value == pytest.approx(0.01) and found["a"].high - found["a"].low < 1e-9
+    assert found["b"].value == found["b"].low == found["b"].high == 0
+
+
+def test_the_same_seed_draws_the_same_games():
+    assert (Draws(20, 5, 1).times == Draws(20, 5, 1).times).all() and (Draws(20, 5, 1).times != Draws(20, 5, 2).times).any()
+
+
+# --- which positions
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory) -> Path:
+    return judged_dataset(tmp_path_factory.mktemp("data") / "games.h5", games=90, shares=(0.5, 0.1))
+
+
+def test_whole_games_of_the_split_are_chosen(dataset):
+    file = DatasetFile(dataset)
+    first, stop = file.split_rows["test"]
+    everything = choose(file, "test", "policy", None, 0)
+    assert everything.rows.tolist() == list(range(first, stop)) and everything.of_positions == stop - first
+    some = choose(file, "test", "policy", 200, 0)
+    assert 200 <= len(some.rows) < 200 + 41 and (np.diff(some.rows) > 0).all()
+    game = file.positions["game"][:]
+    for number in set(game[some.rows].tolist()):
+        assert (game[some.rows] == number).sum() == (game == number).sum()
+    assert len(set(game[some.rows].tolist())) == some.games == some.game[-1] + 1
+    assert choose(file, "test", "policy", 200, 1).rows.tolist() != some.rows.tolist()
+    assert choose(file, "test", "policy", 200, 0).rows.tolist() == some.rows.tolist()
+
+
+def test_what_is_known_of_positions_is_that_of_their_games(dataset):
+    file = DatasetFile(dataset)
+    found = choose(file, "test", "policy", 150, 3)
+    game = file.positions["game"][:][found.rows]
+    np.testing.assert_array_equal(found.handicap, file.games["handicap"][:][game] > 0)
+    np.testing.assert_array_equal(found.phase, file.positions["ply"][:][found.rows] // 30)
+    assert [found.sources[k] for k in found.source] == [text.partition("!")[0] for text in file.column("source")[game]]
+
+
+def test_values_are_judged_where_the_outcome_may_teach(dataset):
+    file = DatasetFile(dataset)
+    found = choose(file, "test", "value", None, 0)
+    game = file.positions["game"][:]
+    first, stop = file.split_rows["test"]
+    wanted = [row for row in range(first, stop) if file.games["value"][game[row]] and file.games["winner"][game[row]]]
+    assert found.rows.tolist() == wanted
+    train = range(*file.split_rows["train"])
+    outcomes = [int(file.positions["outcome"][row]) for row in train if file.games["value"][game[row]]]
+    assert training_mean(file) == pytest.approx(np.mean([z for z in outcomes if z]))
+
+
+def test_sources_can_be_chosen_by_a_word(dataset):
+    file = DatasetFile(dataset)
+    found = choose(file, "test", "policy", None, 0, source=["kgs"])
+    assert found.sources == ("games/kgs.zip",) and 0 < len(found.rows) < len(choose(file, "test", "policy", None, 0).rows)
+    with pytest.raises(DatasetError, match="no games from a source with fox"):
+        choose(file, "test", "policy", None, 0, source=["fox"])
+
+
+# --- the pipeline
+
+
+def evaluate(output: Path, *overrides: str) -> dict:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("evaluate_model", [f"output={output}", "threads=1", "device=cpu", "draws=50", *overrides])
+    with open_dict(cfg):
+        return evaluate_model.run(cfg)
+
+
+def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):
+    checkpoints = []
+    for name, arguments in (("first", POLICY), ("second", PLAIN_POLICY), ("third", VALUE)):
+        checkpoints.append(write_checkpoint(tmp_path / name / "checkpoints" / "best.ckpt", tiny_net(arguments)[0], arguments))
+    paths = ",".join(map(str, checkpoints))
+    how = [f"checkpoint=[{paths}]", f"dataset={dataset}", "engine=fp32", "symmetries=[1,2]", "batch_size=64"]
+    result = evaluate(tmp_path / "out", *how)
+    made = {path.name for path in (tmp_path / "out").iterdir()}
+    assert made == {"metrics.json", "policy.csv", "value.csv", "comparison.md", "moves_by_phase.png", "move_ranks.png",
+                    "symmetries.png", "comparison.png", "winners_by_phase.png", "calibration.png"}  # fmt: skip
+    written = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert written == json.loads(json.dumps(evaluate_model.without_nan(result)))
+    assert [net["name"] for net in result["nets"]] == ["first", "second", "third"]
+
+    file = DatasetFile(dataset)
+    first, stop = file.split_rows["test"]
+    packed = file.positions["planes"][first:stop]
+    planes = torch.from_numpy(np.unpackbits(packed, axis=2).transpose(0, 2, 1).reshape(-1, 48, 9, 9).copy())
+    moves = torch.from_numpy(file.positions["move"][first:stop].astype(np.int64))
+    with torch.no_grad():
+        logits = tiny_net(POLICY)[0](planes)
+    scores = result["nets"][0]["scores"]["1"]["all"]["all"]["scores"]
+    assert scores["top1"]["value"] == pytest.approx((logits.argmax(1) == moves).float().mean().item(), abs=2e-3)
+    assert scores["log_loss"]["value"] == pytest.approx(torch.nn.functional.cross_entropy(logits, moves).item(), rel=1e-4)
+    assert scores["top1"]["low"] <= scores["top1"]["value"] <= scores["top1"]["high"]
+    [one, two] = [entry for entry in result["differences"] if entry["first"] == "first"]
+    assert one["second"] == "second" and (one["symmetries"], two["symmetries"]) == ("1", "2")
+
+    with (tmp_path / "out" / "policy.csv").open() as lines:
+        rows = list(csv.DictReader(lines))
+    main = next(r for r in rows if (r["net"], r["symmetries"], r["by"]) == ("first", "1", "all"))
+    assert float(main["top1"]) == pytest.approx(scores["top1"]["value"], rel=1e-4) and int(main["positions"]) == stop - first
+    assert {r["group"] for r in rows if r["by"] == "source"} == {"games/kgs.zip", "games/pro.zip"}
+    text = (tmp_path / "out" / "comparison.md").read_text()
+    assert "games, test, all games" in text and "| 57.0 |" in text and "16 filters" in text and str(tmp_path) not in text
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["symmetries=[3]"], "symmetries=[3]: some of 1, 2, 4, 8"),
+        (["positions=0"], "positions=0: a whole number from 1 up"),
+        (["positions=1.5"], "positions=1.5"),
+        (["names=[a,b]"], "names=['a', 'b']: as many as there are nets, 1"),
+        (["split=moon"], "no split 'moon'"),
+        (["checkpoint=nowhere.ckpt"], "nowhere.ckpt: there is no such checkpoint"),
+        (["dataset=nowhere.h5"], "nowhere.h5: there is no such file"),
+        (["engine=int8"], "export_model.py makes one"),
+    ],
+)
+def test_what_can_not_be_judged_is_said_in_one_line(tmp_path, dataset, overrides, words):
+    checkpoint = write_checkpoint(tmp_path / "net.ckpt", tiny_net(POLICY)[0], POLICY)
+    with pytest.raises(ValueError) as caught:
+        evaluate(tmp_path / "out", f"checkpoint={checkpoint}", f"dataset={dataset}", *overrides)
+    message = explain(caught.value)
+    assert message and words in message and "\n" not in message
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_net_for_another_board_is_refused(tmp_path, dataset):
+    arguments = {**POLICY, "size": 19}
+    net = tiny_net(POLICY)[0].__class__(**{key: value for key, value in arguments.items() if key != "_target_"})
+    path = tmp_path / "net.ckpt"
+    state = {f"net.{name}": value for name, value in net.state_dict().items()}
+    torch.save({"state_dict": state, "hyper_parameters": {"model": {"net": arguments}, "size": 19}, "global_step": 1}, path)
+    with pytest.raises(evaluate_model.EvaluationError, match=r"a net for 19x19 boards, those of .* are 9x9"):
+        evaluate(tmp_path / "out", f"checkpoint={path}", f"dataset={dataset}")

@@ -1,0 +1,231 @@
+"""Nets as files: what is written, that it answers like the net, and how closely in int8."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from omegaconf import open_dict
+
+from data.features import PLANES
+from models.card import NetFileError, read_card
+from models.engines import INPUT, OUTPUT
+from models.export import compare_moves, compare_values, head
+from models.inference import from_checkpoint, open_net
+from pipelines import export_model
+from pipelines.wiring import CONF, ROOT, explain
+from tests.tiny_nets import POLICY, SIZE, VALUE, judged_dataset, random_positions, tiny_net, write_checkpoint
+
+POINTS = SIZE * SIZE
+SYMMETRIC = {**POLICY, "symmetric": True}
+
+
+def export(output: Path, *overrides: str) -> dict:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("export_model", [f"output={output}", "calibration=256", "parity=200", *overrides])
+    with open_dict(cfg):
+        return export_model.run(cfg)
+
+
+def taught_net() -> torch.nn.Module:
+    """A net that has learned something: to name the point where a fixed convolution of the planes answers most."""
+    net, _ = tiny_net(SYMMETRIC, seed=1)
+    net.train()
+    rule = torch.randn(1, PLANES, 3, 3, generator=torch.Generator().manual_seed(5))
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+    for step in range(60):
+        packed, _ = random_positions(64, seed=step)
+        planes = torch.from_numpy(np.unpackbits(packed, axis=2).transpose(0, 2, 1).reshape(-1, PLANES, SIZE, SIZE).copy())
+        target = torch.nn.functional.conv2d(planes.float(), rule, padding=1).flatten(1).argmax(1)
+        loss = torch.nn.functional.cross_entropy(net(planes), target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 4, "it should have learned something"
+    return net.eval()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> dict:
+    """A policy and a value net exported with everything, and where from."""
+    folder = tmp_path_factory.mktemp("export")
+    dataset = judged_dataset(folder / "games.h5", games=60)
+    policy = write_checkpoint(folder / "policy.ckpt", taught_net(), SYMMETRIC, dataset)
+    value = write_checkpoint(folder / "value.ckpt", tiny_net(VALUE)[0], VALUE, dataset)
+    results = {
+        "policy": export(folder / "out", f"checkpoint={policy}", "notes=made for a test"),
+        "value": export(folder / "out", f"checkpoint={value}", f"dataset={dataset}"),
+    }
+    return {"folder": folder, "out": folder / "out", "dataset": dataset, "policy": policy, "value": value, "results": results}
+
+
+def test_all_files_are_there_and_the_card_describes_them(made):
+    names = {f"{kind}{suffix}" for kind in ("policy", "value") for suffix in (".json", ".safetensors", ".onnx", ".int8.onnx")}
+    assert {path.name for path in made["out"].iterdir()} == names
+    card = read_card(made["out"] / "policy.json")
+    assert set(card.files) == {"policy.safetensors", "policy.onnx", "policy.int8.onnx"} == set(card.parity)
+    assert (card.kind, card.size, len(card.planes)) == ("policy", SIZE, PLANES)
+    assert card.compute["positions_trained"] == 640
+    assert card.data["dataset"] == "games.h5" and card.data["notes"] == "made for a test"
+    assert len(read_card(made["out"] / "value.json").planes) == PLANES + 1
+
+
+def test_no_file_tells_where_it_was_made(made):
+    for path in made["out"].iterdir():
+        content = path.read_bytes()
+        assert str(made["folder"]).encode() not in content and str(ROOT).encode() not in content, path.name
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+@pytest.mark.parametrize("engine", ["fp32", "onnx", "int8"])
+@pytest.mark.parametrize("batch", [1, 2, 8])
+def test_each_file_answers_like_the_checkpoint(made, kind, engine, batch):
+    packed, to_play = random_positions(48, seed=9)
+    standard = open_net(made[kind], engine="fp32", device="cpu").answer_packed(packed, to_play)
+    net = open_net(made["out"] / f"{kind}.json", engine=engine, device="cpu")
+    answers = np.concatenate([net.answer_packed(packed[k : k + batch], to_play[k : k + batch]) for k in range(0, 48, batch)])
+    if engine != "int8":
+        np.testing.assert_allclose(answers, standard, atol=1e-4)
+    elif kind == "policy":
+        found = compare_moves(standard, answers)
+        assert found["top1_agreement"] >= 0.9 and found["kl"] < 0.01 and found["largest_difference"] < 0.15
+    else:
+        assert compare_values(standard, answers)["largest_difference"] < 0.05
+
+
+def test_the_card_opens_in_int8_on_a_cpu_and_a_file_as_what_it_is(made):
+    out = made["out"]
+    assert open_net(out / "policy.json", device="cpu").name == "onnxruntime int8"
+    assert open_net(out / "policy", device="cpu").name == "onnxruntime int8"
+    assert open_net(out / "policy.onnx", device="cpu").name == "onnxruntime fp32"
+    assert open_net(out / "policy.int8.onnx", device="cpu").name == "onnxruntime int8"
+    assert open_net(out / "policy.safetensors", device="cpu").name.startswith("torch")
+
+
+def test_planes_go_in_as_bytes_and_the_batch_is_free(made):
+    for name in ("policy.onnx", "policy.int8.onnx"):
+        model = onnx.load(made["out"] / name)
+        [entry], [answer] = model.graph.input, model.graph.output
+        assert entry.name == INPUT and answer.name == OUTPUT
+        assert entry.type.tensor_type.elem_type == onnx.TensorProto.UINT8
+        dimensions = entry.type.tensor_type.shape.dim
+        assert dimensions[0].dim_param and [d.dim_value for d in dimensions][1:] == [SIZE, SIZE, PLANES]
+
+
+def test_convolutions_are_in_int8_but_for_the_head(made):
+    model = onnx.load(made["out"] / "policy.int8.onnx")
+    makers = {output: node.op_type for node in model.graph.node for output in node.output}
+    fed = [makers.get(node.input[1]) for node in model.graph.node if node.op_type == "Conv"]
+    assert fed[:5] == ["DequantizeLinear"] * 5 and fed[5:] == [None] * 2  # 5x5, four 3x3; two 1x1
+    fp32 = onnx.load(made["out"] / "policy.onnx")
+    assert sum(node.op_type == "Conv" for node in fp32.graph.node if node.name in head(fp32)) == 2
+
+
+def test_safetensors_hold_what_was_learned_as_ordinary_layers(made):
+    learned, card = from_checkpoint(made["policy"])
+    from safetensors.torch import load_file
+
+    tensors = load_file(made["out"] / "policy.safetensors")
+    assert {name: value.shape for name, value in tensors.items()} == {n: v.shape for n, v in learned.state_dict().items()}
+    assert [name for name, value in learned.state_dict().items() if not torch.equal(value, tensors[name])] == []
+    assert card.net["symmetric"] is False and made["results"]["policy"]["card"]["compute"]["symmetric_layers"] is True
+
+
+def test_parity_is_reported_for_each_file_and_batch(made):
+    lines = made["results"]["policy"]["parity"]
+    assert [(line["file"], line["batch"]) for line in lines] == [
+        (f"policy{suffix}", batch) for suffix in (".safetensors", ".onnx", ".int8.onnx") for batch in (1, 2, 8)
+    ]
+    assert all(line["top1_agreement"] > 0.9 and line["kl"] < 0.01 and line["speed"] > 0 for line in lines)
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".int8.onnx"])
+def test_onnx_files_that_are_cut_or_changed_are_refused(made, tmp_path, suffix):
+    for name in ("policy.json", f"policy{suffix}"):
+        (tmp_path / name).write_bytes((made["out"] / name).read_bytes())
+    path = tmp_path / f"policy{suffix}"
+    whole = path.read_bytes()
+    for content, words in ((whole[:-200], "perhaps cut off"), (whole[:-1] + bytes([whole[-1] ^ 1]), "another checksum")):
+        path.write_bytes(content)
+        with pytest.raises(NetFileError, match=words) as caught:
+            open_net(path, device="cpu")
+        assert "\n" not in str(caught.value) and str(path) in str(caught.value)
+
+
+def test_a_card_that_speaks_of_another_net_is_refused(made, tmp_path):
+    """Right checksums, wrong contents: the value net's file under the policy net's card, and no ONNX at all."""
+    import hashlib
+
+    for content, words in (
+        ((made["out"] / "value.onnx").read_bytes(), "the card's net wants planes"),
+        (b"\x08\x07" + b"no onnx " * 40, "not an ONNX file"),
+    ):
+        card = json.loads((made["out"] / "policy.json").read_text())
+        card["files"]["policy.onnx"] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        (tmp_path / "policy.json").write_text(json.dumps(card))
+        (tmp_path / "policy.onnx").write_bytes(content)
+        with pytest.raises(NetFileError, match=words) as caught:
+            open_net(tmp_path / "policy.onnx", device="cpu")
+        assert "\n" not in str(caught.value)
+
+
+def test_an_onnx_file_is_played_with_without_torch(made):
+    program = (
+        "import sys, numpy as np; from models.inference import open_net; net = open_net(sys.argv[1], device='cpu'); "
+        "net.answer(np.zeros((1, 48, 9, 9), np.uint8)); print('torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", program, str(made["out"] / "policy.json")]
+    assert subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip() == "False"
+
+
+def test_the_accuracy_on_the_card_is_that_of_the_evaluation(made, tmp_path):
+    mean = {"value": 0.4, "low": 0.39, "high": 0.41}
+    group = {"positions": 10, "games": 2, "scores": {"top1": mean}}
+    net = {"kind": "policy", "weights": read_card(made["out"] / "policy.json").weights, "engine": "torch bf16",
+           "scores": {"1": {"all": {"all": group}, "handicap": {"even": group}}}}  # fmt: skip
+    data = {"name": "games.h5", "split": "test", "from": None, "chosen": {"policy": {"positions": 10, "games": 2}}}
+    (tmp_path / "metrics.json").write_text(json.dumps({"nets": [net], "dataset": data}))
+    how = [f"checkpoint={made['policy']}", "formats=[safetensors]", "parity=8", f"evaluation={tmp_path / 'metrics.json'}"]
+    card = export(tmp_path / "out", *how)["card"]
+    assert card["accuracy"]["by_symmetries"]["even"]["1"]["top1"] == [0.4, 0.39, 0.41]
+    (tmp_path / "metrics.json").write_text(json.dumps({"nets": [{**net, "weights": 7}], "dataset": data}))
+    with pytest.raises(export_model.ExportError, match="0 nets there are like this one"):
+        export(tmp_path / "again", *how)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["formats=[gguf]"], "formats=['gguf']: some of safetensors, onnx, int8"),
+        (["calibration=0"], "calibration=0: a whole number"),
+        (["batches=[]"], "batches=[]"),
+        (["name=a/b"], "name=a/b: without folders and dots"),
+        (["dataset=nowhere.h5"], "nowhere.h5: there is no such file"),
+        (["evaluation=nowhere.json"], "No such file"),
+        ([], "exists; choose another name or output, or say overwrite=true"),
+    ],
+)
+def test_what_can_not_be_exported_is_said_in_one_line(made, overrides, words):
+    with pytest.raises((ValueError, OSError)) as caught:
+        export(made["out"], f"checkpoint={made['policy']}", *overrides)
+    message = explain(caught.value)
+    assert message and words in message and "\n" not in message
+
+
+def test_comparisons_are_their_definitions():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(2, 30, 7))
+    a, b = logits - np.log(np.exp(logits).sum(2, keepdims=True))
+    found = compare_moves(a, b)
+    p, q = np.exp(a), np.exp(b)
+    assert found["kl"] == pytest.approx(np.mean([sum(p[i] * np.log(p[i] / q[i])) for i in range(30)]))
+    assert found["top1_agreement"] == np.mean([p[i].argmax() == q[i].argmax() for i in range(30)])
+    assert found["largest_difference"] == pytest.approx(abs(p - q).max())
+    assert compare_values(np.array([0.5, -0.5]), np.array([0.5, 0.1])) == pytest.approx(
+        {"same_winner": 0.5, "mean_difference": 0.3, "largest_difference": 0.6}
+    )

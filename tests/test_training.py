@@ -1,0 +1,292 @@
+"""Training from the command line's configuration to checkpoints: learning, stopping and going on, and what is refused."""
+
+import csv
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+
+from models.callbacks import TrainingStopped, WeightAverage
+from models.checkpoint import CheckpointError, load_net, make_net, read_checkpoint
+from models.learner import Diverged
+from pipelines import train_model
+from pipelines.wiring import CONF, ROOT
+from tests.tiny_dataset import make_dataset
+
+SMALL = [
+    "model=policy_resnet", "model.net.filters=16", "model.net.blocks=2", "model.net.hidden=8", "loader.batch_size=16",
+    "loader.pool_rows=256", "logger=none", "threads=1", "log_every=4", "trainer.accelerator=cpu",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_dataset(tmp_path_factory.mktemp("tiny"))
+
+
+def configured(*overrides: str) -> DictConfig:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("train_model", [*SMALL, *overrides])
+
+
+def trained(folder: Path, dataset: Path, *overrides: str) -> dict[str, Any]:
+    return train_model.run(configured(f"dataset={dataset}", f"output={folder}", *overrides))
+
+
+def read_metrics(folder: Path) -> list[dict[str, str]]:
+    with (folder / "metrics.csv").open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, str(ROOT / "pipelines" / "train_model.py"), *arguments]
+
+
+def failed(*arguments: str) -> str:
+    """What the command says that must fail with one line and 2."""
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("train_model: ")
+    return done.stderr
+
+
+def test_a_policy_net_learns_two_batches_by_heart(tmp_path: Path, dataset: Path) -> None:
+    settings = ["debug=overfit", "loader.batch_size=16", "positions=3200", "validate_every=3200"]
+    results = trained(tmp_path, dataset, *settings)
+    assert results["train/top1"] > 0.95
+
+
+def test_a_symmetric_net_is_loaded_as_a_plain_one(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=320", "validate_every=320")
+    last = tmp_path / "checkpoints" / "last.ckpt"
+    net, config = load_net(last)
+    checkpoint = read_checkpoint(last)
+    learned = make_net(checkpoint["hyper_parameters"]["model"]["net"])
+    learned.load_state_dict({name[4:]: value for name, value in checkpoint["state_dict"].items()})
+    planes = (torch.rand(3, 48, 9, 9) < 0.2).to(torch.uint8)
+    assert torch.allclose(net(planes), learned.eval()(planes), atol=1e-5)
+    assert config["model"]["net"]["symmetric"] is False
+
+
+def test_a_value_net_learns_two_batches_by_heart(tmp_path: Path, dataset: Path) -> None:
+    settings = ["model=value_resnet", "debug=overfit", "loader.batch_size=8", "positions=1600", "validate_every=1600"]
+    settings += ["model.net.filters=32", "model.net.hidden=16"]
+    results = trained(tmp_path, dataset, *settings)
+    assert results["train/mse"] < 0.1
+
+
+def test_checkpoints_hold_plain_data_only(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=320", "validate_every=160")
+    for name in ("best", "last"):
+        checkpoint = torch.load(tmp_path / "checkpoints" / f"{name}.ckpt", weights_only=True)
+        assert checkpoint["hyper_parameters"]["model"]["net"]["size"] == 9
+        assert checkpoint["hyper_parameters"]["dataset"] == str(dataset)
+    assert [int(row["step"]) for row in read_metrics(tmp_path)] == [4, 8, 10, 12, 16, 20]
+    assert not list((tmp_path / "checkpoints").glob("*.tmp"))
+
+
+def test_a_loaded_net_answers_like_the_averaged_one(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=320", "validate_every=160", "model.net.symmetric=false")
+    net, config = load_net(tmp_path / "checkpoints" / "last.ckpt")
+    checkpoint = read_checkpoint(tmp_path / "checkpoints" / "last.ckpt")
+    learning, averaged = checkpoint["learning_state"], checkpoint["state_dict"]
+    assert not torch.equal(learning["net.head.out.weight"], averaged["net.head.out.weight"])
+    assert torch.equal(net.state_dict()["head.out.weight"], averaged["net.head.out.weight"])
+    assert net(torch.zeros(2, config["loader"]["planes"], 9, 9)).shape == (2, 81)
+
+
+@pytest.mark.parametrize("stop_after", [7, 25, 33])
+def test_a_run_stopped_and_resumed_equals_an_unbroken_one(
+    tmp_path: Path, dataset: Path, stop_after: int, monkeypatch: Any
+) -> None:
+    """Passes over the data are shorter than the run; one of the stops falls on a validation."""
+    settings = [
+        "positions=800",
+        "validate_every=320",
+        "model=value_resnet",
+        "model.net.dropout=0.2",
+        "loader.positions_per_game=10",
+    ]
+    trained(tmp_path / "whole", dataset, *settings)
+    stop_at(monkeypatch, stop_after)
+    with pytest.raises(SystemExit) as stopped:
+        trained(tmp_path / "broken", dataset, *settings)
+    assert stopped.value.code == 128 + signal.SIGTERM
+    monkeypatch.undo()
+    train_model.run(configured(f"resume={tmp_path / 'broken'}", "dataset=unused"))
+    assert_same(
+        read_checkpoint(tmp_path / "whole/checkpoints/last.ckpt"), read_checkpoint(tmp_path / "broken/checkpoints/last.ckpt")
+    )
+    assert read_metrics(tmp_path / "whole") == read_metrics(tmp_path / "broken")
+
+
+def stop_at(monkeypatch: Any, step: int) -> None:
+    """Send SIGTERM to ourselves in the middle of a step."""
+    inner = WeightAverage.on_train_batch_end
+
+    def kill(self: WeightAverage, trainer: Any, *others: Any) -> None:
+        inner(self, trainer, *others)
+        if trainer.global_step == step:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(WeightAverage, "on_train_batch_end", kill)
+
+
+def assert_same(one: Any, other: Any, where: str = "") -> None:
+    """Two checkpoints agree in weights, averages, state of the optimiser and the schedule, and in where the data stand."""
+    if isinstance(one, dict):
+        for key in one.keys() - {"hyper_parameters", "loops", "pytorch-lightning_version"}:
+            assert_same(one[key], other[key], f"{where}/{key}")
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), where
+    elif isinstance(one, list | tuple):
+        for k, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_same(a, b, f"{where}/{k}")
+    else:
+        assert one == other, where
+
+
+@pytest.mark.slow
+def test_a_process_killed_for_good_goes_on_from_its_last_checkpoint(tmp_path: Path, dataset: Path) -> None:
+    settings = [*SMALL, f"dataset={dataset}", "positions=6400", "validate_every=3200", "callbacks.checkpoints.every_steps=10"]
+    subprocess.run(command(*settings, f"hydra.run.dir={tmp_path / 'whole'}"), check=True, timeout=300)
+    process = subprocess.Popen(command(*settings, f"hydra.run.dir={tmp_path / 'broken'}"))
+    last = tmp_path / "broken" / "checkpoints" / "last.ckpt"
+    while not last.exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    subprocess.run(command(f"resume={tmp_path / 'broken'}", "threads=1"), check=True, timeout=300)
+    assert_same(read_checkpoint(tmp_path / "whole/checkpoints/last.ckpt"), read_checkpoint(last))
+    assert read_metrics(tmp_path / "whole") == read_metrics(tmp_path / "broken")
+
+
+def test_a_net_may_begin_with_the_tower_of_another(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path / "policy", dataset, "positions=160", "validate_every=160")
+    policy = tmp_path / "policy" / "checkpoints" / "last.ckpt"
+    net = make_net(
+        {**read_checkpoint(policy)["hyper_parameters"]["model"]["net"], "_target_": "models.value_net.ResidualValueNet"}
+        | {"planes": 49}
+    )
+    train_model.begin_with(net, str(policy))
+    stem, theirs = net.state_dict()["tower.0.0.0.weight"], read_checkpoint(policy)["state_dict"]["net.tower.0.0.0.weight"]
+    assert torch.equal(stem[:, :48], theirs) and not stem[:, 48:].any()
+
+
+def test_wrong_keys_and_values_are_one_line(dataset: Path, tmp_path: Path) -> None:
+    assert "fitlers" in failed("model=policy", f"dataset={dataset}", "model.net.fitlers=64")
+    assert "dataset is missing" in failed("model=policy", f"hydra.run.dir={tmp_path / 'a'}")
+    assert not (tmp_path / "a").exists()
+
+
+def test_what_cannot_be_trained_is_refused(tmp_path: Path, dataset: Path) -> None:
+    for overrides, words in [
+        (["dataset=nowhere.h5"], "there is no such file"),
+        (["positions=10"], "less than one step"),
+        (["positions=many"], "a whole number"),
+        (["wait=long"], "passive or active"),
+        (["size=19"], "have size 9"),
+        (["optimizer.lr=-1"], "optimizer or schedule"),
+        (["resume=nowhere"], "no run's folder"),
+        (["start=nowhere.ckpt"], "no such checkpoint"),
+    ]:
+        with pytest.raises(ValueError, match=words) as error:
+            trained(tmp_path, dataset, "positions=160", *overrides)
+        assert type(error.value) is not ValueError  # which would be shown as a mistake of the program
+
+
+def test_a_dataset_with_other_planes_is_refused(tmp_path: Path, dataset: Path) -> None:
+    import h5py
+
+    other = tmp_path / "other.h5"
+    other.write_bytes(dataset.read_bytes())
+    with h5py.File(other, "a") as file:
+        file.attrs["planes"] = '["own", "opponent"]'
+    message = failed("model=policy", f"dataset={other}", f"hydra.run.dir={tmp_path / 'run'}")
+    assert "other planes" in message and "own, opponent" in message
+
+
+def test_damaged_and_foreign_checkpoints_are_refused(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=160", "validate_every=160")
+    whole = (tmp_path / "checkpoints" / "last.ckpt").read_bytes()
+    last = tmp_path / "checkpoints" / "last.ckpt"
+    last.write_bytes(whole[: len(whole) // 2])
+    assert "perhaps cut off" in failed(f"resume={tmp_path}")
+    torch.save({"state_dict": {}, "hyper_parameters": {"model": Exploding()}}, last)
+    assert "objects in it" in failed(f"resume={tmp_path}")
+    last.write_bytes(pickle.dumps(Exploding()))
+    with pytest.raises(CheckpointError):
+        read_checkpoint(last)
+    torch.save({"weights": torch.zeros(3)}, last)
+    with pytest.raises(CheckpointError, match="not a checkpoint of train_model"):
+        read_checkpoint(last)
+    with pytest.raises(ValueError, match="no network of this project"):
+        make_net({"_target_": "os.system", "command": "true"})
+
+
+class Exploding:
+    """A foreign object that would do something when unpickled."""
+
+    def __reduce__(self) -> Any:
+        return pytest.fail, ("a checkpoint ran code",)
+
+
+def test_ddp_in_a_multirun_is_refused(tmp_path: Path, dataset: Path) -> None:
+    arguments = ["-m", *SMALL, f"dataset={dataset}", "trainer=ddp", "seed=1,2", f"hydra.sweep.dir={tmp_path}"]
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("train_model: DDP inside a multirun")  # Hydra says before it which job it was
+
+
+def test_help_is_fast_and_explains_every_key() -> None:
+    began = time.monotonic()
+    done = subprocess.run(command("--help"), capture_output=True, text=True, timeout=60, check=True)
+    assert "positions:" in done.stdout and "trainer= is one of: ddp, default, gpu" in done.stdout
+    assert time.monotonic() - began < 10
+    code = "import sys, pipelines.train_model; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def test_a_run_that_diverges_ends_and_keeps_its_last_checkpoint(tmp_path: Path, dataset: Path) -> None:
+    settings = ["optimizer=sgd", "schedule=constant", "positions=1600", "callbacks.checkpoints.every_steps=1"]
+    with pytest.raises(Diverged, match="smaller learning rate"):
+        trained(tmp_path, dataset, *settings, "trainer.gradient_clip_val=null", "optimizer.lr=1e30")
+
+
+@pytest.mark.slow
+def test_two_processes_train_together(tmp_path: Path, dataset: Path) -> None:
+    """Each sees its share: two with batches of 8 take the steps of one with 16, and the metrics are of both."""
+    settings = [*SMALL, f"dataset={dataset}", "trainer=ddp", "loader.batch_size=8", "positions=640", "validate_every=320"]
+    subprocess.run(command(*settings, f"hydra.run.dir={tmp_path}"), check=True, timeout=300, cwd=tmp_path.parent)
+    rows = read_metrics(tmp_path)
+    assert [int(row["step"]) for row in rows if row["val/loss"]] == [20, 40]
+    assert rows[-1]["positions"] == "640"
+    net, _ = load_net(tmp_path / "checkpoints" / "last.ckpt")
+    assert net(torch.zeros(1, 48, 9, 9)).isfinite().all()
+
+
+def test_a_finished_run_goes_on_with_more_positions(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=320", "validate_every=160")
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("train_model", [f"resume={tmp_path}", "dataset=unused", "positions=480"])
+    saved = train_model.resumed_config(cfg, ["positions=480"])
+    assert saved.steps is None and saved.positions == 480
+    train_model.complete(saved)
+    train_model.train(saved, tmp_path / "checkpoints" / "last.ckpt")
+    assert read_checkpoint(tmp_path / "checkpoints" / "last.ckpt")["global_step"] == 30
+    assert read_metrics(tmp_path)[-1]["positions"] == "480"
+
+
+def test_the_signal_that_stopped_a_run_is_told() -> None:
+    stopped = TrainingStopped(signal.SIGTERM, 1200)
+    assert str(stopped) == "stopped by SIGTERM after step 1,200"
