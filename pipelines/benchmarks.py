@@ -110,6 +110,11 @@ class Material:
         report = build(options, Quiet())
         return time.perf_counter() - started, report
 
+    @cached_property
+    def dataset(self) -> tuple[Path, dict[str, object]]:
+        """A finished dataset of the games, and its report."""
+        return self.folder / "games.h5", self.build(0, "games.h5")[1]
+
     def int8_speed(self, batch: int) -> float:
         """Of the net below in onnxruntime, from bytes to answers."""
         run, planes = self.int8_net, self.random_planes[:batch]
@@ -236,15 +241,12 @@ def build_on_two_cores(material: Material) -> float:
 
 @benchmark("dataset on disk", "bytes/position", 60, clock="size", higher=False)
 def bytes_a_position(material: Material) -> float:
-    return float(material.build(1, "one.h5")[1]["bytes_a_position"])  # type: ignore[arg-type]
+    return float(material.dataset[1]["bytes_a_position"])  # type: ignore[arg-type]
 
 
 @benchmark("loader: shuffled, turned, expanded batches, one core", "positions/s", 250_000)
 def loader(material: Material) -> float:
-    path = material.folder / "one.h5"
-    if not path.exists():
-        material.build(1, "one.h5")
-    file = DatasetFile(path)
+    file = DatasetFile(material.dataset[0])
     order = TrainOrder(Candidates(*file.split_rows["train"]), batch_size=256)
     started = time.process_time()
     seen = sum(len(batch["move"]) for batch in islice(Loader(file, order).batches(), len(order)))

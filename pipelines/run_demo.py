@@ -4,6 +4,7 @@ Each step is a command that a user could type; it is printed before it runs. Wha
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
 import time
@@ -13,19 +14,34 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path("outputs") / "demo"
 DATASET = FOLDER / "games.h5"
 
+RUN = FOLDER / "policy"
+
 STEPS = (
     (
         "Build a dataset of 48-plane positions from game records",
         ["build_dataset", "source=" + str(Path("data") / "sample_games"), f"output={DATASET}", "overwrite=true"],
     ),
     ("Look into it", ["inspect_dataset", f"dataset={DATASET}"]),
-    ("Look at one position", ["inspect_dataset", f"dataset={DATASET}", "sample=random", "seed=1", "verify=true"]),
+    ("Look at one position", ["inspect_dataset", f"dataset={DATASET}", "sample=random", "seed=1", "planes=none"]),
+    ("Check the file against the rules", ["inspect_dataset", f"dataset={DATASET}", "verify=true"]),
+    (
+        "Train a small policy net",
+        [
+            *("train_model", f"dataset={DATASET}", "model=policy_resnet", "model.net.filters=32", "model.net.blocks=3"),
+            *("positions=60_000", "validate_every=30_000", f"hydra.run.dir={RUN}", "logger=none"),
+        ],
+    ),
+    (
+        "See how well it predicts moves",
+        ["evaluate_model", f"dataset={DATASET}", f"checkpoint={RUN}/checkpoints/best.ckpt", f"hydra.run.dir={FOLDER}/evaluation"],
+    ),
 )
 
 
 def main() -> int:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     started = time.monotonic()
+    shutil.rmtree(ROOT / RUN, ignore_errors=True)  # what an earlier demo trained
     for number, (title, command) in enumerate(STEPS, 1):
         line = ["python", f"pipelines/{command[0]}.py", *command[1:]]
         print(f"\n{number}/{len(STEPS)}  {title}\n$ {' '.join(line)}\n", flush=True)
