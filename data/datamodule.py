@@ -299,7 +299,15 @@ class PackedBatches(IterableDataset):
 
 
 def shut_down(batches: Iterator[TensorBatch] | None) -> None:
-    """End the workers of a DataLoader's iterator; Lightning calls the same method, there is no public one."""
+    """End the workers of a DataLoader's iterator; Lightning calls the same method, there is no public one.
+
+    A spawned worker runs Python's whole finalization, which stops its queue's thread wherever that is; inside torch's C++ this
+    aborts the process. Nobody wants anything of a worker any more by then, so its way to end is no error.
+    """
     shutdown = getattr(batches, "_shutdown_workers", None)
     if shutdown is not None:
-        shutdown()
+        try:
+            shutdown()
+        except RuntimeError as error:
+            if not str(error).startswith("DataLoader worker"):
+                raise

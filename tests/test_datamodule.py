@@ -19,7 +19,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.callbacks.on_exception_checkpoint import OnExceptionCheckpoint
 
-from data.datamodule import GoDataModule
+from data.datamodule import GoDataModule, shut_down
 from data.hdf5 import DatasetError
 from tests.small_dataset import write_dataset
 
@@ -308,7 +308,7 @@ DDP = """
     from pathlib import Path
     sys.path.insert(0, sys.argv[1])
     from pytorch_lightning import Trainer
-    from data.datamodule import GoDataModule
+    from data.datamodule import GoDataModule, shut_down
     from tests.test_datamodule import Recorder, SMALL
 
     class Two(Recorder):
@@ -354,3 +354,19 @@ def test_two_processes_share_the_rows(path: str, tmp_path: Path) -> None:
     resumed = run_ddp(path, tmp_path / "resumed", '{"max_epochs": 3}', str(tmp_path / "stopped" / "end.ckpt"))
     for rank, whole in enumerate((first, second)):
         assert (stopped[rank][0] + resumed[rank][0])[: 2 * length] == whole
+
+
+class Ending:
+    """A DataLoader's iterator whose workers do not end well."""
+
+    def __init__(self, message: str):
+        self.message = message
+
+    def _shutdown_workers(self) -> None:
+        raise RuntimeError(self.message)
+
+
+def test_a_worker_that_aborts_while_it_ends_is_no_error_but_others_are() -> None:
+    shut_down(Ending("DataLoader worker (pid 7) is killed by signal: Aborted."))  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="something else"):
+        shut_down(Ending("something else"))  # type: ignore[arg-type]
