@@ -103,7 +103,8 @@ def show(result: dict[str, Any]) -> None:
         for f in result["figures"]
     ]  # fmt: skip
     title = f"{result['date']}, {result['processor']}, {result['cores']} cores, commit {result['commit'] or 'unknown'}"
-    console.print(make_table(title, ["measured", "median", "from to", "goal", "unit", "clock", "reached"], rows))
+    table = make_table(title, ["measured", "median", "from to", "goal", "unit", "clock", "reached"], rows)
+    console.print(table, width=None if console.is_terminal else 140)
 
 
 def number(value: float) -> str:
