@@ -13,6 +13,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from omegaconf import DictConfig
+from rich.console import Console
 
 from pipelines.benchmarks import BENCHMARKS, Benchmark, Material
 from pipelines.console import console, make_table
@@ -104,7 +105,7 @@ def show(result: dict[str, Any]) -> None:
     ]  # fmt: skip
     title = f"{result['date']}, {result['processor']}, {result['cores']} cores, commit {result['commit'] or 'unknown'}"
     table = make_table(title, ["measured", "median", "from to", "goal", "unit", "clock", "reached"], rows)
-    console.print(table, width=None if console.is_terminal else 140)
+    (console if console.is_terminal else Console(width=140, highlight=False)).print(table)
 
 
 def number(value: float) -> str:
