@@ -125,6 +125,20 @@ def cosine_factor(step: int, steps: int, warmup: float, final: float) -> float:
     return final + (1 - final) * 0.5 * (1 + math.cos(math.pi * gone))
 
 
+def trapezoid(optimizer: Optimizer, steps: int, *, warmup: float = 0.01, decay: float = 0.25) -> LambdaLR:
+    """Up in a straight line, then level, then down to nothing in a straight line over the share `decay` of all steps.
+
+    Level rates do not hang on the number of steps: a run that is not on its way down yet can be made longer or shorter.
+    """
+    return LambdaLR(optimizer, partial(trapezoid_factor, steps=steps, warmup=warmup, decay=decay))
+
+
+def trapezoid_factor(step: int, steps: int, warmup: float, decay: float) -> float:
+    rising = max(1, round(warmup * steps))
+    falling = max(1, round(decay * steps))
+    return max(0.0, min(1.0, (step + 1) / rising, (steps - step) / falling))
+
+
 def halving(optimizer: Optimizer, steps: int, *, every: int = 80_000_000) -> LambdaLR:
     """Half the rate every so many steps; the paper's 80 million."""
     return LambdaLR(optimizer, partial(halving_factor, every=every))

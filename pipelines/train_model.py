@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from omegaconf import DictConfig, OmegaConf
 
+from pipelines import sweeps
 from pipelines.console import clock, console
 from pipelines.wiring import plain, script
 
@@ -32,7 +33,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     try:
         if cfg.resume:
             checkpoint = Path(cfg.resume).expanduser() / "checkpoints" / "last.ckpt"
-            cfg = resumed_config(cfg, said())
+            cfg = resumed_config(cfg, [] if sweeps.in_multirun() else said())
         complete(cfg)
         prepare_threads(cfg)
         return train(cfg, checkpoint)
@@ -77,7 +78,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     try:
         trainer.fit(module, datamodule=data, ckpt_path=str(checkpoint) if checkpoint else None)
     except TrainingStopped as stop:
-        if trainer.is_global_zero:
+        if trainer.is_global_zero and not sweeps.in_multirun():
             console.print(f"{stop}; go on with: python pipelines/train_model.py resume={cfg.output}")
         raise SystemExit(128 + stop.signal_number) from None
     return conclude(cfg, trainer, time.monotonic() - began)
@@ -96,7 +97,7 @@ def complete(cfg: DictConfig) -> None:
         raise TrainingError(f"size={cfg.size}: the boards of {cfg.dataset} have size {file.size}")
     file.close()
     devices = count_devices(cfg)
-    if devices > 1 and in_multirun():
+    if devices > 1 and sweeps.in_multirun():
         raise TrainingError(
             "DDP inside a multirun: the jobs of -m take one device each. Leave out trainer=ddp, or train them one at a time"
         )
@@ -132,13 +133,6 @@ def count_devices(cfg: DictConfig) -> int:
     return devices * cfg.trainer.num_nodes
 
 
-def in_multirun() -> bool:
-    from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
-
-    return HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
-
-
 def said() -> list[str]:
     """The overrides of the command line."""
     from hydra.core.hydra_config import HydraConfig
@@ -172,7 +166,8 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
 def prepare_threads(cfg: DictConfig) -> None:
     """Before torch is imported: its OpenMP reads this then, and threads that spin while they wait steal from all others."""
     os.environ.setdefault("OMP_WAIT_POLICY", cfg.wait.upper())
-    threads = cfg.threads or max(1, cores() // count_processes(cfg))
+    available = sweeps.threads_of_a_job(cores()) if sweeps.in_multirun() else cores()
+    threads = cfg.threads or max(1, available // count_processes(cfg))
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
     import torch
 
@@ -258,8 +253,11 @@ def conclude(cfg: DictConfig, trainer: Any, seconds: float) -> dict[str, Any]:
 
 @script("train_model")
 def main(cfg: DictConfig) -> Any:
-    return run(cfg)
+    return sweeps.run_job(cfg, run) if sweeps.in_multirun() else run(cfg)
 
 
 if __name__ == "__main__":
-    main()
+    from pipelines import train_model  # by this name the jobs of a sweep find it in other processes
+
+    with sweeps.watched("train_model"):
+        train_model.main()

@@ -16,7 +16,7 @@ from tests.tiny_dataset import make_dataset
 SCRIPTS = sorted(path.stem for path in CONF.glob("*.yaml"))
 TRAINING = [
     f"{group}={path.stem}"
-    for group in ("model", "loader", "optimizer", "schedule", "trainer", "callbacks", "logger", "experiment", "debug")
+    for group in ("model", "loader", "optimizer", "schedule", "trainer", "callbacks", "logger", "experiment", "sweep", "debug")
     for path in sorted((CONF / group).glob("*.yaml"))
 ]
 

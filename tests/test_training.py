@@ -245,7 +245,7 @@ def test_ddp_in_a_multirun_is_refused(tmp_path: Path, dataset: Path) -> None:
     arguments = ["-m", *SMALL, f"dataset={dataset}", "trainer=ddp", "seed=1,2", f"hydra.sweep.dir={tmp_path}"]
     done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120)
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("train_model: DDP inside a multirun")  # Hydra says before it which job it was
+    assert done.stderr.splitlines()[-1].startswith("train_model: DDP inside a multirun")
 
 
 def test_help_is_fast_and_explains_every_key() -> None:

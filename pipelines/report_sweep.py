@@ -1,0 +1,35 @@
+"""The table and the picture of a sweep once more: `python pipelines/report_sweep.py outputs/train_model/<time>_multirun`."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from pipelines import sweeps
+
+HELP = """python pipelines/report_sweep.py FOLDER
+
+The jobs of a sweep (train_model.py -m ...), the best first: on the terminal, and in FOLDER as sweep.csv, sweep.md and
+sweep.png. While the sweep is under way it shows how far that has come."""
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    if {"-h", "--help"} & set(arguments):
+        print(HELP)
+        return
+    try:
+        if len(arguments) != 1:
+            raise sweeps.SweepError("say one folder, that of a sweep (--help)")
+        folder = Path(arguments[0]).expanduser().absolute()
+        jobs = sweeps.read_jobs(folder)
+        if not jobs:
+            raise sweeps.SweepError(f"{arguments[0]}: no folder of a sweep, it has no */{sweeps.JOB_FILE}")
+        sweeps.report(folder, jobs)
+    except (sweeps.SweepError, OSError) as error:
+        print(f"report_sweep: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

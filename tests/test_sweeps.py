@@ -1,0 +1,166 @@
+"""Sweeps: a failed job hides no other, a stopped sweep goes on where it was, all launchers come to the same table."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipelines.sweeps import Job, SweepError, read_jobs, setting, varied
+from pipelines.wiring import ROOT
+from tests.tiny_dataset import make_dataset
+
+NET = ["model=policy_resnet", "model.net.filters=16", "model.net.hidden=8", "model.net.blocks=1"]
+RUN = ["loader.batch_size=16", "loader.pool_rows=256", "log_every=4", "positions=640", "validate_every=160", "threads=1",
+       "trainer.accelerator=cpu", "logger=csv_tensorboard", "~logger.tensorboard"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_dataset(tmp_path_factory.mktemp("tiny"))
+
+
+def command(script: str, *arguments: str) -> list[str]:
+    return [sys.executable, str(ROOT / "pipelines" / f"{script}.py"), *arguments]
+
+
+def swept(folder: Path, dataset: Path, *arguments: str, code: int = 0) -> str:
+    quiet = [argument for argument in RUN if argument.partition("=")[0] not in {a.partition("=")[0] for a in arguments}]
+    line = command("train_model", "-m", *NET, *quiet, f"dataset={dataset}", f"hydra.sweep.dir={folder}", *arguments)
+    return ended(line, folder.parent, code)
+
+
+def ended(line: list[str], folder: Path, code: int = 0) -> str:
+    done = subprocess.run(line, capture_output=True, text=True, timeout=240, cwd=folder)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def table(folder: Path) -> list[dict[str, str]]:
+    with (folder / "sweep.csv").open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def test_a_failed_job_hides_no_other_and_is_tried_again(tmp_path: Path, dataset: Path) -> None:
+    text = swept(tmp_path / "sweep", dataset, "optimizer.lr=0.001,-1,0.01", code=1)
+    rows = table(tmp_path / "sweep")
+    assert [row["state"] for row in rows] == ["done", "done", "failed"]
+    assert rows[2]["optimizer.lr"] == "-1" and "lr=-1: must not be negative" in text
+    losses = [float(row["val/loss"]) for row in rows[:2]]
+    assert losses == sorted(losses)
+    assert "Traceback" in (tmp_path / "sweep" / "1" / "error.txt").read_text()
+    assert (tmp_path / "sweep" / "sweep.png").stat().st_size > 10_000
+    lines = (tmp_path / "sweep" / "sweep.md").read_text().splitlines()
+    assert [line.split("|")[2].strip() for line in lines[4:]] == [row["optimizer.lr"] for row in rows]
+    files = {name: (tmp_path / "sweep" / name).read_bytes() for name in ("sweep.csv", "sweep.md")}
+    for name in files:
+        (tmp_path / "sweep" / name).unlink()
+    again = ended(command("report_sweep", "sweep"), tmp_path)
+    assert files == {name: (tmp_path / "sweep" / name).read_bytes() for name in files}
+    assert "2 done, 1 failed" in again
+    resumed = ended(command("train_model", f"resume={tmp_path / 'sweep'}"), ROOT, code=1)
+    assert resumed.count("is done: ") == 2 and "job 1 failed" in resumed
+
+
+def test_a_sweep_stopped_in_the_middle_ends_as_an_unbroken_one(tmp_path: Path, dataset: Path) -> None:
+    more = ["optimizer.lr=0.002,0.004,0.008", "positions=16_000", "validate_every=8_000", "callbacks.checkpoints.every_steps=50"]
+    swept(tmp_path / "whole", dataset, *more)
+    quiet = [argument for argument in RUN if not argument.startswith(("positions", "validate_every"))]
+    sets = [*NET, *quiet, f"dataset={os.path.relpath(dataset, tmp_path)}", "hydra.sweep.dir=broken", *more]
+    process = subprocess.Popen(command("train_model", "-m", *sets), cwd=tmp_path, stdout=subprocess.DEVNULL)
+    second = tmp_path / "broken" / "1"
+    until = time.monotonic() + 120
+    while not (second / "checkpoints" / "last.ckpt").exists():
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    states = {job.number: job.state for job in read_jobs(tmp_path / "broken")}
+    assert states == {0: "done", 1: "stopped"}
+    text = ended(command("train_model", "resume=broken"), tmp_path)
+    assert text.count("is done: ") == 1 and f"going on from {second}" in text
+    whole, broken = table(tmp_path / "whole"), table(tmp_path / "broken")
+    assert len(whole) == 3
+    same = ("job", "optimizer.lr", "val/loss", "val/top1", "state")
+    assert [[row[key] for key in same] for row in broken] == [[row[key] for key in same] for row in whole]
+
+
+@pytest.mark.parametrize("launcher", ["joblib", pytest.param("submitit_local", marks=pytest.mark.slow)])
+def test_jobs_side_by_side_learn_what_they_learn_one_after_the_other(tmp_path: Path, dataset: Path, launcher: str) -> None:
+    swept(tmp_path / "one", dataset, "optimizer.lr=0.001,0.01")
+    swept(tmp_path / launcher, dataset, "optimizer.lr=0.001,0.01", f"hydra/launcher={launcher}")
+    results = [[(row["job"], float(row["val/loss"])) for row in table(tmp_path / name)] for name in ("one", launcher)]
+    assert results[1] == [(job, pytest.approx(loss, abs=2e-3)) for job, loss in results[0]]
+
+
+def test_optuna_looks_for_the_best_and_goes_on_with_the_same_trials(tmp_path: Path, dataset: Path) -> None:
+    space = [
+        "hydra/sweeper=search",
+        "hydra.sweeper.n_trials=3",
+        "optimizer.lr=tag(log,interval(0.0005,0.01))",
+        "objective=val/top1",
+    ]
+    swept(tmp_path / "sweep", dataset, *space, "direction=maximize", "loader.positions_per_game=choice(4,8)")
+    rows = table(tmp_path / "sweep")
+    assert len({row["optimizer.lr"] for row in rows}) == 3 and {row["state"] for row in rows} == {"done"}
+    best = [float(row["val/top1"]) for row in rows]
+    assert best == sorted(best, reverse=True)
+    found = (tmp_path / "sweep" / "optimization_results.yaml").read_text()
+    assert f"best_value: {best[0]}" in found
+    shutil.rmtree(tmp_path / "sweep" / "2")
+    text = ended(command("train_model", "resume=sweep"), tmp_path)
+    assert text.count("is done: ") == 2
+    assert [[row["optimizer.lr"], row["val/top1"]] for row in table(tmp_path / "sweep")] == [
+        [row["optimizer.lr"], row["val/top1"]] for row in rows
+    ]
+
+
+def test_a_ready_sweep_needs_no_flag(tmp_path: Path, dataset: Path) -> None:
+    sets = [*NET, *RUN, f"dataset={dataset}", "hydra.sweep.dir=sweep", "sweep=policy_planes"]
+    ended(command("train_model", *sets), tmp_path)
+    assert sorted(row["loader.planes"] for row in table(tmp_path / "sweep")) == ["12", "20", "4", "48"]
+
+
+def test_what_is_no_sweep_is_refused(tmp_path: Path, dataset: Path) -> None:
+    assert "no folder of a sweep" in ended(command("report_sweep", str(tmp_path)), tmp_path, code=2)
+    assert "say one folder" in ended(command("report_sweep"), tmp_path, code=2)
+    (tmp_path / "sweep" / "0").mkdir(parents=True)
+    (tmp_path / "sweep" / "0" / "job.json").write_text("{")
+    assert "damaged" in ended(command("report_sweep", "sweep"), tmp_path, code=2)
+    (tmp_path / "sweep" / "0" / "job.json").write_text('{"surprise": 1}')
+    assert "not the record of a job" in ended(command("report_sweep", "sweep"), tmp_path, code=2)
+    (tmp_path / "sweep" / "sweep.json").write_text('{"arguments": ["-m"], "stood_in": "/"}')
+    assert "goes on as it was typed" in ended(command("train_model", "resume=sweep", "threads=1"), tmp_path, code=2)
+
+
+def test_a_folder_with_another_sweep_is_refused(tmp_path: Path, dataset: Path) -> None:
+    folder = tmp_path / "sweep" / "0"
+    folder.mkdir(parents=True)
+    Job(0, ["something=else"]).write(folder)
+    assert "the job there is another one" in swept(tmp_path / "sweep", dataset, "optimizer.lr=0.001,0.002", code=2)
+    assert json.loads((folder / "job.json").read_text())["overrides"] == ["something=else"]
+
+
+def test_the_table_names_what_varies() -> None:
+    jobs = [Job(0, ["a=1", "b=2", "c=0.00123456789"]), Job(1, ["a=1", "b=3", "c=0.002"])]
+    assert varied(jobs) == ["b", "c"]
+    assert [setting(jobs[0], key) for key in ("a", "c", "d")] == ["1", "0.001235", ""]
+    assert varied([Job(0, ["a=1", "dataset=x"])]) == ["a"]
+
+
+def test_states_are_told_apart(tmp_path: Path) -> None:
+    for number, value in enumerate((0.5, None, 0.7, float("nan"))):
+        job = Job(number, [f"a={number}"], "val/top1", "maximize", metrics={} if value is None else {"val/top1": value})
+        (tmp_path / str(number)).mkdir()
+        job.write(tmp_path / str(number))
+    assert [job.number for job in read_jobs(tmp_path)] == [2, 0, 1, 3]
+    (tmp_path / "0" / "job.json").write_text("[]")
+    with pytest.raises(SweepError):
+        read_jobs(tmp_path)
