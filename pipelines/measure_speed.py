@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from omegaconf import DictConfig
 from rich.console import Console
 
+import pipelines.training_benchmarks  # noqa: F401  (enters its own)
 from pipelines.benchmarks import BENCHMARKS, Benchmark, Material
 from pipelines.console import console, make_table
 from pipelines.wiring import ROOT, plain, script
@@ -28,7 +29,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     """Measure, show, and return the figures with the machine they are of."""
     options = plain(cfg)
     words = options["only"]
-    chosen = [b for b in BENCHMARKS if not words or any(word in b.name for word in words)]
+    chosen = [b for b in BENCHMARKS if not words or any(str(word) in b.name for word in words)]
     if not chosen:
         raise SpeedError(f"only={words}: no benchmark has such a word; there are: {'; '.join(b.name for b in BENCHMARKS)}")
     for key in ("runs", "games"):
