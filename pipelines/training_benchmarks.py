@@ -7,6 +7,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def trainer_steps(dataset: Path, folder: Path) -> list[float]:
 
     trainer = instantiate(plain(cfg.trainer), logger=False, callbacks=[Mark()])
     trainer.fit(instantiate(cfg.model), datamodule=instantiate(cfg.loader))
-    return [after - before for before, after in zip(marks, marks[1:], strict=False)]
+    return [after - before for before, after in pairwise(marks)]
 
 
 def seconds(work: Callable[[], object]) -> float:
