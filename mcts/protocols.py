@@ -71,9 +71,9 @@ Watch = Callable[[Report], None]
 class Thinker(Protocol):
     name: str
 
-    def think(self, board: Board, komi: float, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
+    def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
         """`watch` is called with what is known every so many seconds, from the thread that called. What was found out about
-        moves that were played meanwhile is used again. The board is not changed."""
+        moves that were played meanwhile is used again. The board, which also tells komi and history, is not changed."""
         ...
 
     def forget(self) -> None:
