@@ -59,6 +59,7 @@ class Report:
     simulations: int
     seconds: float
     owner: np.ndarray | None = None  # float32 [points], +1 Black's ... -1 White's, mean over rollouts
+    errors: tuple[str, ...] = ()  # what broke while thinking went on without it, a line each
 
     @property
     def best(self) -> Candidate:

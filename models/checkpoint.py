@@ -2,6 +2,7 @@
 
 import importlib
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise CheckpointError(f"{path}: there is no such checkpoint")
     try:
-        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's thoughts on the pickle protocols of foreign files
+            checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise CheckpointError(f"{path}: not loaded, there are objects in it that are no plain data ({reason(error)})") from None
     except Exception as error:  # torch raises RuntimeError, EOFError, KeyError, ... for damaged files

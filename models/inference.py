@@ -11,7 +11,6 @@ is turned back: a random one for each leaf of a search is the paper's way. `Symm
 Of a checkpoint only plain data is read, of other files only numbers: opening a net runs no code but this project's.
 """
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -46,12 +45,42 @@ def open_net(path: str | Path, *, engine: str = "auto", device: str = "auto", th
     path = Path(path).expanduser()
     if engine not in ENGINES:
         raise NetFileError(f"engine={engine}: one of {', '.join(ENGINES)}")
+    if path.suffix == ".safetensors" and path.is_file() and not find_card(path).is_file():
+        return open_patterns(path)
     device = choose_device(device)
+    if path.suffix == ".ckpt" and is_of_patterns(path):
+        return open_patterns(path)
     try:
         net = Inference(*make_engine(path, engine, device, threads))
     except NetFileError as error:
         raise error if str(path) in str(error) else NetFileError(f"{path}: {error}") from None
     return SymmetryEnsemble(net, symmetries) if symmetries != 1 else net
+
+
+def is_of_patterns(path: Path) -> bool:
+    from models.checkpoint import CheckpointError, read_checkpoint
+
+    try:
+        net = read_checkpoint(path)["hyper_parameters"]["model"]["net"]
+    except (CheckpointError, KeyError, TypeError):  # told better where it is opened
+        return False
+    return isinstance(net, dict) and str(net.get("_target_", "")).endswith(".PatternNet")
+
+
+def open_patterns(path: Path) -> Any:
+    """A rollout or tree policy: `PatternPolicy`, which answers for positions of games."""
+    from data.patterns import PatternError
+    from models.pattern_policy import PatternPolicy
+
+    try:
+        if path.suffix == ".ckpt":
+            from models.checkpoint import load_net
+
+            net, config = load_net(path)
+            return PatternPolicy(net.patterns(), int(config["size"]), path.stem)  # type: ignore[operator]
+        return PatternPolicy.load(path)
+    except PatternError as error:
+        raise NetFileError(str(error)) from None
 
 
 class Inference:
@@ -192,9 +221,7 @@ def from_checkpoint(path: Path) -> tuple[Any, Card]:
     from models.checkpoint import CheckpointError, load_net
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch's thoughts on the pickle protocols of foreign files
-            net, config = load_net(path)
+        net, config = load_net(path)
     except CheckpointError as error:
         raise NetFileError(str(error)) from None
     try:

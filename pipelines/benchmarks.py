@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from data import archives, replay_kernels
+from data.board import Board
 from data.board_kernels import VERTICES, new_boards
 from data.build_parts import GameOptions
 from data.builder import BuildOptions, build
@@ -36,8 +37,10 @@ from data.record import GameRecord
 from data.replay import Replayer, count_positions
 from data.sgf import ReadOptions, read_games
 from mcts.rollout_kernels import new_state, uniform_rollouts
+from mcts.rollout_policy import RolloutPolicy
 from pipelines.wiring import ROOT
 
+PRETRAINED = ROOT / "models" / "pretrained"
 SAMPLE_GAMES = ROOT / "data" / "sample_games" / "engine_games.tar.xz"
 
 
@@ -181,6 +184,26 @@ def rollouts_19(material: Material) -> float:
 @benchmark("random rollouts, empty 9x9, one core", "rollouts/s", 130_000)
 def rollouts_9(material: Material) -> float:
     return rollouts_a_second(9, 80_000)
+
+
+@benchmark("policy rollouts, empty 19x19, one core", "rollouts/s", 4_000)
+def policy_rollouts_19(material: Material) -> float:
+    return policy_rollouts_a_second(19, 2_000)
+
+
+@benchmark("policy rollouts, empty 9x9, one core", "rollouts/s", 20_000)
+def policy_rollouts_9(material: Material) -> float:
+    return policy_rollouts_a_second(9, 10_000)
+
+
+def policy_rollouts_a_second(size: int, count: int) -> float:
+    """With the rollout policy that ships."""
+    players = RolloutPolicy.load(PRETRAINED / "rollout.safetensors", size).players()
+    board = Board(size)
+    players.rollouts(board.record, 1)
+    started = time.thread_time()
+    players.rollouts(board.record, count)
+    return count / (time.thread_time() - started)
 
 
 @benchmark("random rollouts, two threads against one", "times", 1.8, clock="wall")

@@ -17,6 +17,7 @@ from rich.markup import escape
 from data.hdf5 import DatasetFile
 from models.card import Card
 from models.inference import SYMMETRIES, Inference, open_net
+from models.pattern_policy import PatternPolicy
 from pipelines.console import BuildProgress, clock, console
 from pipelines.wiring import plain, script
 
@@ -79,13 +80,13 @@ def check(options: dict[str, Any]) -> None:
         raise EvaluationError(f"names={options['names']}: as many as there are nets, {len(options['checkpoint'])}")
 
 
-def open_nets(options: dict[str, Any], file: DatasetFile) -> dict[str, Inference]:
+def open_nets(options: dict[str, Any], file: DatasetFile) -> dict[str, Inference | PatternPolicy]:
     paths = [Path(str(path)).expanduser() for path in options["checkpoint"]]
     names = options["names"] or labels(paths)
-    nets: dict[str, Inference] = {}
+    nets: dict[str, Inference | PatternPolicy] = {}
     for name, path in zip(map(str, names), paths, strict=True):
         net = open_net(path, engine=options["engine"], device=options["device"], threads=options["threads"])
-        assert isinstance(net, Inference)
+        assert isinstance(net, Inference | PatternPolicy)
         if net.size != file.size:
             sizes = f"a net for {net.size}x{net.size} boards, those of {file.path} are {file.size}x{file.size}"
             raise EvaluationError(f"{path}: {sizes}")
@@ -98,7 +99,9 @@ def labels(paths: list[Path]) -> list[str]:
     return [path.parent.parent.name if path.parent.name == "checkpoints" else path.name.partition(".")[0] for path in paths]
 
 
-def evaluate(options: dict[str, Any], file: DatasetFile, nets: dict[str, Inference]) -> tuple[dict[str, Any], Curves]:
+def evaluate(
+    options: dict[str, Any], file: DatasetFile, nets: dict[str, Inference | PatternPolicy]
+) -> tuple[dict[str, Any], Curves]:
     """All figures as plain values, and for each policy net the share of moves among its first 1, 2, ..."""
     from models.evaluation import Draws, difference, rank_curve
     from pipelines.evaluation_data import choose, judge, summarise, training_mean
@@ -161,7 +164,8 @@ def description(card: Card) -> dict[str, Any]:
     numbers = {key: value for key, value in card.net.items() if key in ("filters", "layers", "blocks", "inner") and value}
     name = str(card.net.get("_target_", "")).rpartition(".")[2]
     text = ", ".join([name, *(f"{value} {key}" for key, value in numbers.items())])
-    return {"description": text, "weights": card.weights, "planes": len(card.planes)}
+    inputs = f"{len(card.planes)} {'kinds of patterns' if name == 'PatternNet' else 'planes'}"
+    return {"description": text, "weights": card.weights, "planes": len(card.planes), "inputs": inputs}
 
 
 def about(file: DatasetFile) -> dict[str, Any]:
@@ -240,7 +244,7 @@ def bars(nets: dict[str, Any]) -> list[tuple[str, dict[str, float], int]]:
     from pipelines.plots import plural
 
     return [
-        (f"{name}: {net['description']}, {net['planes']} planes, {plural(int(k))}", ways["all"]["all"]["scores"]["top1"], number)
+        (f"{name}: {net['description']}, {net['inputs']}, {plural(int(k))}", ways["all"]["all"]["scores"]["top1"], number)
         for number, (name, net) in enumerate(nets.items())
         for k, ways in net["scores"].items()
     ]

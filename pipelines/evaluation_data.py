@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from data.hdf5 import DatasetError, DatasetFile
-from data.loader import LoadedPool, check_planes
+from data.loader import LoadedPool, check_planes, read_rows
 from data.order import EVALUATION_ROWS, key, shuffled
+from data.patterns import Games
 from models.evaluation import Calibration, Draws, Scores, Summary, calibrate, move_scores, phase_name, phases, value_scores
 from models.inference import Inference, SymmetryEnsemble
+from models.pattern_policy import PatternPolicy
 
 LAST_OUTCOMES = 1 << 22  # read at once
 
@@ -110,9 +112,16 @@ def training_mean(file: DatasetFile) -> float:
 
 
 def judge(
-    net: Inference, file: DatasetFile, material: Material, symmetries: list[int], batch_size: int, advance: Callable[[int], Any]
+    net: Inference | PatternPolicy,
+    file: DatasetFile,
+    material: Material,
+    symmetries: list[int],
+    batch_size: int,
+    advance: Callable[[int], Any],
 ) -> Judged:
     """Ask the net about all positions."""
+    if isinstance(net, PatternPolicy):
+        return judge_patterns(net, file, material, symmetries, batch_size, advance)
     check_planes(file, net.planes)
     found: dict[int, list[Any]] = {count: [] for count in symmetries}
     labels = []
@@ -131,6 +140,25 @@ def judge(
         {k: value_scores(value, outcomes, constant) for k, value in values.items()},
         {k: calibrations(value, outcomes, material.phase) for k, value in values.items()},
     )
+
+
+def judge_patterns(
+    net: PatternPolicy,
+    file: DatasetFile,
+    material: Material,
+    symmetries: list[int],
+    batch_size: int,
+    advance: Callable[[int], Any],
+) -> Judged:
+    """The same for a policy of patterns, which is what it is in all symmetries."""
+    games = Games(file)
+    found = []
+    for start in range(0, len(material.rows), batch_size):
+        rows = material.rows[start : start + batch_size]
+        game, ply, move = (read_rows(file.positions[name], rows) for name in ("game", "ply", "move"))
+        found.append(move_scores(net.answer_games(games, game, ply), move))
+        advance(len(rows))
+    return Judged(dict.fromkeys(symmetries, joined(found)), {})
 
 
 def joined(parts: list[Scores]) -> Scores:

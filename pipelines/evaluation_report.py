@@ -180,7 +180,7 @@ def facts(result: Result) -> list[str]:
         lines.append(f"- {kind}: {entry['positions']:,} positions of {entry['games']:,} {what}, {drawn}")
     lines.append(f"- intervals: 95%, from {result['draws']:,} samples of whole games with replacement")
     for net in result["nets"]:
-        lines.append(f"- {net['name']}: {net['kind']}, {net['description']}, {net['weights']:,} weights, {net['planes']} planes; "
+        lines.append(f"- {net['name']}: {net['kind']}, {net['description']}, {net['weights']:,} weights, {net['inputs']}; "
                      f"computed by {net['engine']}")  # fmt: skip
     lines.append(
         "- illegal moves are not excluded from the answers; passes are no positions; of equal answers the first point wins"

@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from data import atomic
 from data.hdf5 import DatasetFile
 from models.card import SUFFIXES, Card, describe, write_card
-from models.inference import Inference, open_net
+from models.inference import Inference, is_of_patterns, open_net, open_patterns
 from pipelines.console import clock, console, make_table
 from pipelines.wiring import plain, script
 
@@ -37,6 +37,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     from models.inference import from_checkpoint
 
     path = Path(options["checkpoint"]).expanduser()
+    if is_of_patterns(path):
+        return export_patterns(options, path)
     net, card = from_checkpoint(path)
     checkpoint = read_checkpoint(path)
     config = checkpoint["hyper_parameters"]
@@ -59,6 +61,36 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     file.close()
     show(card, lines, paths, time.monotonic() - began)
     return {"card": json.loads(card.to_json()), "parity": lines, "files": {kind: str(path) for kind, path in paths.items()}}
+
+
+def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
+    """A rollout or tree policy as the one file that play reads."""
+    from data.pattern_files import write_patterns
+    from models.checkpoint import read_checkpoint
+
+    policy = open_patterns(path)
+    checkpoint = read_checkpoint(path)
+    config = checkpoint["hyper_parameters"]
+    file = DatasetFile(options["dataset"] or config["dataset"])
+    about = {
+        "size": policy.size,
+        "patterns": policy.patterns.words.sizes(),
+        "data": about_data(file, options["notes"]),
+        "compute": about_compute(config, checkpoint["global_step"]),
+        "accuracy": about_accuracy(options["evaluation"], policy.card),
+        "made": about_versions(),
+    }
+    file.close()
+    output = Path(options["output"]).expanduser().absolute()
+    written = output / f"{options['name'] or policy.patterns.kind}.safetensors"
+    if written.exists() and not options["overwrite"]:
+        raise ExportError(f"{written} exists; choose another name or output, or say overwrite=true")
+    output.mkdir(parents=True, exist_ok=True)
+    write_patterns(written, replace(policy.patterns, about=about))
+    size = written.stat().st_size / 1e6
+    console.print(f"[bold]{written}[/bold]: a {policy.patterns.kind} policy of {policy.card.weights:,} weights; {size:.2f} MB")
+    console.print(f"next:   python pipelines/evaluate_model.py checkpoint={written} dataset=...")
+    return {"about": about, "files": {"weights": str(written)}}
 
 
 def check(options: dict[str, Any]) -> None:

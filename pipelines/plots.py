@@ -149,6 +149,23 @@ def value_phases(path: Path, nets: Nets, subtitle: str) -> None:
         legend(top, loc="lower right")
 
 
+def rollout_phases(path: Path, phases: Table, subtitle: str) -> None:
+    """Squared error of rollouts as what is said of the winner, by phase of the game; the paper's figure 2b is the like."""
+    with figure(path, "How well rollouts know the winner, by phase of the game", subtitle, (9, 6), heights=(4, 1)) as (
+        top,
+        bottom,
+    ):
+        names = list(phases)
+        for score, colour in (("policy", COLOURS[0]), ("uniform", COLOURS[1])):
+            curve(top, names, phases, score, colour, f"{score} rollouts")
+        top.axhline(1, color=INK, lw=1.2, ls=(0, (1, 1.5)), label="saying nothing")
+        top.set_ylim(0, None)
+        top.set_ylabel("squared error on -1..+1")
+        counts(bottom, names, phases)
+        phase_axis(top, bottom, names)
+        legend(top, loc="lower left")
+
+
 def calibration(path: Path, nets: Mapping[str, Mapping[str, Any]], subtitle: str) -> None:
     """What was predicted and what came; the tables have predicted, happened and positions of each bin."""
     with figure(path, "What a predicted chance to win is worth", subtitle, (7, 7), heights=(4, 1)) as (top, bottom):

@@ -52,10 +52,9 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
 
     quieten()
     seed_everything(cfg.seed, verbose=False)
+    module, data = assemble(cfg)
     config = plain(cfg)
-    module = instantiate(cfg.model)
     module.save_hyperparameters(config)
-    data = instantiate(cfg.loader)
     if data.batches_per_epoch() == 0:
         raise TrainingError(f"{cfg.dataset}: too few games or positions to train with for a batch of {cfg.loader.batch_size}")
     if data.planes != config["model"]["net"].get("planes", data.planes):
@@ -82,6 +81,20 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
             console.print(f"{stop}; go on with: python pipelines/train_model.py resume={cfg.output}")
         raise SystemExit(128 + stop.signal_number) from None
     return conclude(cfg, trainer, time.monotonic() - began)
+
+
+def assemble(cfg: DictConfig) -> tuple[Any, Any]:
+    """The Lightning module and the data that it learns from."""
+    from hydra.utils import instantiate
+
+    data = instantiate(cfg.loader)
+    words = getattr(data, "words", None)
+    if words is None:
+        return instantiate(cfg.model), data
+    cfg.model.net.update(words.sizes())  # patterns are counted, not configured
+    module = instantiate(cfg.model)
+    module.net.take_words(words)
+    return module, data
 
 
 def complete(cfg: DictConfig) -> None:

@@ -50,7 +50,8 @@ def overhead(material: Material) -> float:
     with one_thread():
         step, _ = raw_step(PolicyNet(48, filters=64, layers=6), BATCH)
         before = [seconds(step) for _ in range(STEPS)][WARM:]
-        ours = trainer_steps(material.dataset[0], material.folder)[WARM:]
+        net = ["model=policy", "model.net.filters=64", "model.net.layers=6", "trainer.gradient_clip_val=null"]
+        ours = trainer_steps(material.dataset[0], material.folder, BATCH, net)[WARM:]
         after = [seconds(step) for _ in range(STEPS)][WARM:]
         return 100 * (statistics.median(ours) / statistics.median(before + after) - 1)
 
@@ -76,7 +77,24 @@ def raw_step(net: Any, batch: int) -> tuple[Callable[[], None], int]:
     return step, batch
 
 
-def trainer_steps(dataset: Path, folder: Path) -> list[float]:
+@benchmark("training a rollout policy, one core", "positions/s", 5_000)
+def rollout_training(material: Material) -> float:
+    return pattern_positions_a_second(material, "rollout")
+
+
+@benchmark("training a tree policy, one core", "positions/s", 5_000)
+def tree_training(material: Material) -> float:
+    return pattern_positions_a_second(material, "tree")
+
+
+def pattern_positions_a_second(material: Material, kind: str) -> float:
+    """Features computed from the games, forward, backward and optimiser, in Lightning's Trainer."""
+    with one_thread():
+        steps = trainer_steps(material.dataset[0], material.folder, 256, [f"model={kind}"])[WARM:]
+    return 256 / statistics.median(steps)
+
+
+def trainer_steps(dataset: Path, folder: Path, batch: int, choices: list[str]) -> list[float]:
     """CPU seconds from the start of one batch to that of the next, in the Trainer as train_model.py configures it."""
     from hydra import compose, initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
@@ -86,12 +104,11 @@ def trainer_steps(dataset: Path, folder: Path) -> list[float]:
     from pipelines import train_model
     from pipelines.wiring import CONF, plain
 
-    net = ["model=policy", "model.net.filters=64", "model.net.layers=6", f"loader.batch_size={BATCH}", "loader.pool_rows=8192"]
-    run = [f"dataset={dataset}", f"output={folder}", f"positions={BATCH * (STEPS + 1)}", "validate_every=1_000_000_000"]
-    more = ["trainer.limit_val_batches=0", "trainer.gradient_clip_val=null", "trainer.accelerator=cpu"]
+    run = [f"dataset={dataset}", f"output={folder}", f"positions={batch * (STEPS + 1)}", "validate_every=1_000_000_000"]
+    more = [f"loader.batch_size={batch}", "loader.pool_rows=8192", "trainer.limit_val_batches=0", "trainer.accelerator=cpu"]
     GlobalHydra.instance().clear()  # the script's own is in use no more
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("train_model", [*net, *run, *more])
+        cfg = compose("train_model", [*choices, *run, *more])
     train_model.complete(cfg)
     train_model.quieten()
     marks: list[float] = []
@@ -100,8 +117,9 @@ def trainer_steps(dataset: Path, folder: Path) -> list[float]:
         def on_train_batch_start(self, *_: Any) -> None:
             marks.append(time.process_time())
 
+    module, data = train_model.assemble(cfg)
     trainer = instantiate(plain(cfg.trainer), logger=False, callbacks=[Mark()])
-    trainer.fit(instantiate(cfg.model), datamodule=instantiate(cfg.loader))
+    trainer.fit(module, datamodule=data)
     return [after - before for before, after in pairwise(marks)]
 
 

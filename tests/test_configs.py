@@ -44,7 +44,8 @@ def test_every_file_says_when_to_use_it(path: Path) -> None:
 
 @pytest.mark.parametrize("choice", TRAINING)
 def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_path: Path) -> None:
-    small = [] if choice.startswith("debug") else ["loader.batch_size=16"]
+    fitting = {"loader=patterns": ["model=rollout"], "loader=tree_patterns": ["model=tree"]}.get(choice, [])
+    small = fitting if choice.startswith("debug") else ["loader.batch_size=16", *fitting]
     cfg = composed("train_model", choice, f"dataset={dataset}", f"output={tmp_path}", *small)
     del_hydra(cfg)
     if choice == "trainer=gpu":
@@ -55,9 +56,8 @@ def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_pat
 
 
 def instantiate_parts(cfg: DictConfig, skip: set[str]) -> None:
-    module = instantiate(cfg.model)
+    module, data = train_model.assemble(cfg)
     train_model.check_factories(module)
-    data = instantiate(cfg.loader)
     assert data.size == cfg.size
     callbacks: list[Any] = [callback for callback in instantiate(cfg.callbacks).values() if callback is not None]
     loggers = [instantiate(logger) for name, logger in cfg.logger.items() if name not in skip]

@@ -1,0 +1,72 @@
+"""Files of pattern weights: one safetensors file, which is plain numbers behind a JSON header. Nothing in it is ever run.
+
+    weights   float32 [n]     number 0 is no feature; patterns.py says where each slot's begin
+    arounds, responses, shapes   int64   the words that they are for
+
+The header's metadata hold `about`, JSON: kind (rollout or tree), size of the board that was learned on, and how it was trained.
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from data.atomic import temporary_name
+from data.patterns import KINDS, PatternError, Words, as_arrays, first_of_slots
+
+FORMAT = "LambdaGo patterns"
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class PatternWeights:
+    kind: str
+    words: Words
+    weights: np.ndarray
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def write_patterns(path: Path, patterns: PatternWeights) -> None:
+    about = {"format": FORMAT, "schema": SCHEMA, "kind": patterns.kind, **patterns.about}
+    arrays = {"weights": patterns.weights.astype(np.float32), **as_arrays(patterns.words)}
+    waiting = temporary_name(path)
+    try:
+        waiting.write_bytes(save(arrays, {"about": json.dumps(about)}))
+        waiting.replace(path)
+    finally:
+        waiting.unlink(missing_ok=True)
+
+
+def read_patterns(path: str | Path) -> PatternWeights:
+    """Raise `PatternError`, one line, for whatever is wrong."""
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise PatternError(f"{path}: there is no such file of pattern weights")
+    try:
+        with safe_open(path, framework="np") as file:
+            about = json.loads((file.metadata() or {}).get("about", "{}"))
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dict)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise PatternError(f"{path}: not a readable file of weights, perhaps cut off ({str(error).splitlines()[0]})") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise PatternError(f"{path}: not pattern weights of this project")
+    if about.get("schema") != SCHEMA:
+        raise PatternError(f"{path}: pattern weights of schema {about.get('schema')}, this program reads {SCHEMA}; train again")
+    names = ("arounds", "responses", "shapes")
+    if set(arrays) != {"weights", *names}:
+        raise PatternError(f"{path}: holds {', '.join(sorted(arrays))}; weights, {', '.join(names)} are expected")
+    if about.get("kind") not in KINDS:
+        raise PatternError(f"{path}: kind {about.get('kind')!r}; one of {', '.join(KINDS)} is expected")
+    if any(arrays[name].dtype != np.int64 or (np.diff(arrays[name]) <= 0).any() for name in names):
+        raise PatternError(f"{path}: its words are not whole numbers in order")
+    words = Words(*(arrays[name] for name in names))
+    weights = arrays["weights"]
+    if weights.dtype != np.float32 or weights.shape != (first_of_slots(about["kind"], words.sizes())[-1],):
+        raise PatternError(f"{path}: its weights are {weights.dtype} {weights.shape}, not one float32 for each of its patterns")
+    if not np.isfinite(weights).all():
+        raise PatternError(f"{path}: some of its weights are no numbers")
+    return PatternWeights(about["kind"], words, weights, about)

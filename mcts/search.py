@@ -1,0 +1,418 @@
+"""`Search`: asynchronous policy-and-value tree search, the `Thinker` of this project.
+
+    search = Search(SearchParams(lam=0.5), policy=net, value=net)
+    report = search.think(board, Limits(seconds=5))
+
+The thread that calls `think` owns the tree. It descends for a block of leaves at a time, hands the block to the rollout
+threads and what is wanted of nets to their queues, and backs up whatever comes back over one queue, in whatever order.
+It waits only where nothing is left to start. A part that breaks is reported and done without: the search always ends, in
+time, with a move.
+
+Any of the parts may be missing, see `params.py`. Values in the tree are Black's; a `Report` is for the player to move.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+
+import numpy as np
+
+from data.board import Board
+from data.board_kernels import to_vertex
+from mcts.evaluator_queue import KIND_NAMES, Answer, AnswerCache, EvaluatorQueue, Request
+from mcts.params import SearchParams
+from mcts.protocols import Limits, Net, Report, Watch
+from mcts.rollouts import Rollouts, RolloutThreads, TreePolicy, UniformPriors, UniformRollouts
+from mcts.root_report import make_report
+from mcts.tree import Block, Tree
+from mcts.tree_kernels import POLICY, ROOT, VALUE
+
+BLOCKS = 2  # a thread: one in work and one that waits, so that no thread does
+YOUNG = 8  # a tree of n visits is descended for n / 8 leaves at a time, else its first moves are chosen knowing nothing
+NAP = 0.02  # seconds after which whoever waits looks at `Limits.stop`
+ADJUSTED = 0.02  # seconds between adjustments of n_thr
+STEP = 1.1  # by how much
+LARGEST = 4  # times the n_thr it began with: there the tree grows faster than the policy net can follow
+TURNS_RANDOM = 1 << 21  # symmetries are drawn by a worker nobody else is
+
+
+@dataclass
+class Thought:
+    """One call of `think`."""
+
+    limits: Limits
+    watch: Watch | None
+    every: float
+    began: float = field(default_factory=time.perf_counter)
+    last_news: float = 0.0
+    next_watch: float = 0.0
+    errors: list[str] = field(default_factory=list)
+    failed: set[int] = field(default_factory=set)  # kinds of nets that are done without
+
+    def __post_init__(self) -> None:
+        self.last_news = self.began
+        self.next_watch = self.began + self.every if self.watch and self.every > 0 else np.inf
+
+    @property
+    def deadline(self) -> float:
+        return np.inf if self.limits.seconds is None else self.began + self.limits.seconds
+
+    @property
+    def counted(self) -> bool:
+        """Limited by simulations alone: then answers are worth waiting for."""
+        return self.limits.simulations is not None and self.limits.seconds is None
+
+    def out_of_time(self) -> bool:
+        return self.limits.stop.is_set() or time.perf_counter() >= self.deadline
+
+    def left(self, started: int) -> int:
+        return 1 << 30 if self.limits.simulations is None else self.limits.simulations - started
+
+
+class Search:
+    def __init__(
+        self,
+        params: SearchParams,
+        *,
+        policy: Net | None = None,
+        value: Net | None = None,
+        rollouts: Rollouts | None = None,
+        tree_policy: TreePolicy | None = None,
+        name: str = "search",
+    ):
+        """`rollouts` and `tree_policy` are uniform if none is given; the parameters say whether they are used."""
+        self.params = params
+        self.name = name
+        self.done: SimpleQueue[Block | Answer] = SimpleQueue()
+        self.nets = {POLICY: policy if params.policy_net else None, VALUE: value if params.value_net else None}
+        self.queues: dict[int, EvaluatorQueue] = {
+            kind: EvaluatorQueue(net, kind, self.done, params.batch, params.symmetry)
+            for kind, net in self.nets.items()
+            if net is not None
+        }
+        self.caches = {kind: AnswerCache(params.cache) for kind in self.nets}
+        self.tree_policy = tree_policy if tree_policy and params.tree_policy else UniformPriors()
+        self.workers: RolloutThreads | None = None
+        if params.rollouts:
+            rollouts = rollouts or UniformRollouts()
+            self.workers = RolloutThreads(rollouts, params.threads, params.seed, self.done, here=params.deterministic)
+        self.tree: Tree | None = None
+        self.free: list[Block] = []
+        self.out = 0  # blocks that rollout threads have
+        self.thought = Thought(Limits(), None, 0.0)
+        self.forget()
+
+    # --- a thinker
+
+    def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
+        thought = self.thought = Thought(limits, watch, every)
+        self.begin(board)
+        try:
+            self.run()
+        except BaseException:
+            assert self.tree
+            self.tree.known = False  # it may have been left in the middle of anything
+            raise
+        finally:
+            self.finish()
+        return self.report(thought)
+
+    def forget(self) -> None:
+        self.take_news(0)
+        self.random = np.random.Generator(np.random.PCG64([self.params.seed, TURNS_RANDOM]))
+        for queue in self.queues.values():
+            queue.forget()
+        for cache in self.caches.values():
+            cache.clear()
+        if self.workers:
+            self.workers.forget()
+        if self.tree:
+            self.tree.forget()
+        self.n_thr = float(self.params.n_thr)
+        self.value_thr = 0.0
+
+    def close(self) -> None:
+        for queue in self.queues.values():
+            queue.close()
+        if self.workers:
+            self.workers.close()
+
+    # --- the loop
+
+    def begin(self, board: Board) -> None:
+        """The tree, its mode and its root, for who is there to answer now."""
+        self.take_news(0)  # answers that came after the last search ended
+        if self.tree is None or self.tree.size != board.size:
+            self.tree = Tree(board.size, self.params)
+            self.free.clear()
+        while len(self.free) < (1 if self.params.deterministic or not self.workers else BLOCKS * self.params.threads):
+            self.free.append(self.tree.new_block(self.params.leaves))
+        for kind, queue in self.queues.items():
+            if getattr(queue.net, "points", board.size**2) != board.size**2:
+                self.give_up(kind, f"{queue.name} is for another size of board than {board.size}x{board.size}")
+            elif queue.stuck > self.params.patience:
+                self.give_up(kind, f"{queue.name} still has not answered to an earlier search")
+        lam = self.lam()
+        self.searches = lam is not None
+        self.tree.set_mode(1.0 if lam is None else lam, by_values=lam == 0)
+        self.asked = [kind for kind in self.queues if kind == POLICY or (lam is not None and lam < 1)]
+        self.kept = self.tree.begin(board)
+        self.tree.head.n_thr = self.n_thr
+        self.tree.head.value_thr = self.value_thr
+        self.next_adjustment = self.thought.began + ADJUSTED
+        self.spent_before = {kind: queue.busy() for kind, queue in self.queues.items()}
+        for block in self.free:
+            self.tree.set_root(block)
+        if self.workers:
+            self.workers.owners[:] = 0
+        self.rolled = 0
+
+    def lam(self) -> float | None:
+        """Lambda as far as there is something to mix; None if there is neither."""
+        valued, rolled = self.has(VALUE), self.workers is not None
+        if valued and rolled:
+            return self.params.lam
+        return 1.0 if rolled else (0.0 if valued else None)
+
+    def has(self, kind: int) -> bool:
+        return kind in self.queues and kind not in self.thought.failed
+
+    def run(self) -> None:
+        self.begin_root()
+        while self.searches and not self.over():
+            begun = self.start()
+            if not begun and not self.in_flight():
+                break  # nobody is left who could answer
+            self.take_news(0 if begun else NAP)
+            while self.params.deterministic and self.in_flight() and not self.thought.out_of_time():
+                self.take_news(NAP)
+            self.adjust()
+            self.look()
+
+    def begin_root(self) -> None:
+        """Moves for the root; where time does not count, or there is nothing but the policy, its priors are awaited."""
+        assert self.tree
+        self.offer_room()
+        self.tree.grow_root(self.tree_policy)
+        self.tree.ask_root_priors()
+        if self.tree.head.lam < 1:
+            self.tree.ask_root_value()
+        self.ask_nets()
+        if self.thought.counted or not self.searches:
+            while self.in_flight() and not self.thought.out_of_time():
+                self.take_news(NAP)
+                self.look()
+        root = self.tree.store.nodes[ROOT]
+        if root.passes == 1 and root.opened == 0:  # what a pass leads to is known at once
+            self.tree.descend(self.free[0], 1)
+
+    def over(self) -> bool:
+        assert self.tree
+        return self.thought.out_of_time() or self.thought.left(self.tree.finished) <= 0
+
+    def start(self) -> bool:
+        """Begin what can be begun; returns whether that was anything."""
+        assert self.tree
+        tree = self.tree
+        before = tree.started
+        for _ in range(len(self.free)):
+            started = tree.started
+            budget = min(self.params.leaves, 1 + (self.kept + started) // YOUNG, self.thought.left(started))
+            if tree.by_values:
+                budget = min(budget, self.params.queue - (started - tree.finished))
+            if budget <= 0:
+                break
+            block = self.free.pop(0)
+            self.offer_room()
+            tree.descend(block, budget)
+            tree.expand(block, self.tree_policy)
+            if self.workers and block.count and not tree.by_values:
+                self.out += 1
+                self.workers.submit(block)
+            else:
+                self.free.append(block)
+            self.ask_nets()
+        return tree.started > before
+
+    def in_flight(self) -> bool:
+        return self.out > 0 or any(queue.pending for queue in self.queues.values()) or not self.done.empty()
+
+    def offer_room(self) -> None:
+        """How many positions each net can still be asked for."""
+        assert self.tree
+        most = len(self.tree.store.wants) // 2 if self.params.deterministic else self.params.queue  # all in turn needs no bound
+        self.tree.room[:] = 0
+        for kind in self.asked:
+            if kind not in self.thought.failed:
+                self.tree.room[kind] = most - self.queues[kind].pending
+
+    def ask_nets(self) -> None:
+        """Hand what the tree wants to the nets, but for what is remembered."""
+        assert self.tree
+        requests: dict[int, list[Request]] = {}
+        for edge, kind, key in zip(*self.tree.wants(), strict=True):
+            known = self.caches[kind].get(key)
+            if known is not None:
+                self.apply(kind, edge, known)
+            else:
+                packed, to_play = self.tree.planes(edge)
+                request = Request(kind, edge, key, packed, to_play, int(self.random.integers(8)))
+                requests.setdefault(kind, []).append(request)
+        for kind, group in requests.items():
+            self.queues[kind].submit(group)
+
+    # --- what comes back
+
+    def take_news(self, wait: float) -> None:
+        """Back up whatever has come; if nothing has, wait so many seconds for it."""
+        thought = self.thought
+        try:
+            if wait:
+                until = min(thought.deadline, thought.next_watch) - time.perf_counter()
+                self.receive(self.done.get(timeout=max(min(wait, until), 0.0)))
+            while True:
+                self.receive(self.done.get_nowait())
+        except Empty:
+            pass
+        if wait and not self.out and time.perf_counter() - thought.last_news > self.params.patience:
+            for kind, queue in self.queues.items():
+                if queue.pending:
+                    self.give_up(kind, f"{queue.name}: no answer for {self.params.patience:g} s")
+
+    def receive(self, item: Block | Answer) -> None:
+        self.thought.last_news = time.perf_counter()
+        if isinstance(item, Block):
+            self.receive_block(item)
+        elif item.error:
+            self.cancel([request for request in item.requests if not request.abandoned])
+            if not all(request.abandoned for request in item.requests):
+                self.give_up(item.queue.kind, item.error)
+        else:
+            assert item.answers is not None
+            for request, answer in zip(item.requests, item.answers, strict=True):
+                # The door for values: from the view of the player to move to Black's.
+                known = answer.copy() if request.kind == POLICY else float(answer) * request.to_play
+                if not request.forgotten:
+                    self.caches[request.kind].put(request.key, known)
+                if not request.abandoned:
+                    self.apply(request.kind, request.edge, known)
+
+    def receive_block(self, block: Block) -> None:
+        assert self.tree
+        self.out -= 1
+        self.free.append(block)
+        if block.error:
+            self.tree.cancel_rollouts(block)
+            self.thought.errors.append(f"rollouts: {type(block.error).__name__}: {block.error}")
+            self.searches = False
+            block.error = None
+        else:
+            self.tree.finish_rollouts(block)
+            self.rolled += block.count
+
+    def apply(self, kind: int, edge: int, known: "np.ndarray | float") -> None:
+        assert self.tree
+        if isinstance(known, np.ndarray):
+            self.tree.replace_priors(edge, known)
+        else:
+            self.tree.finish_value(edge, known)
+
+    def give_up(self, kind: int, why: str) -> None:
+        """Do without a net for the rest of this search."""
+        if kind not in self.thought.failed:
+            self.thought.failed.add(kind)
+            self.thought.errors.append(why)
+        self.cancel(self.queues[kind].cancel(everything=True))
+
+    def cancel(self, requests: Sequence[Request]) -> None:
+        assert self.tree or not requests
+        for request in requests:
+            if self.tree and request.kind == POLICY:
+                self.tree.cancel_priors(request.edge)
+            elif self.tree:
+                self.tree.cancel_value(request.edge)
+
+    def finish(self) -> None:
+        """Leave nothing undone: rollouts not begun are taken back, others awaited, and so are nets if time does not count."""
+        assert self.tree
+        if self.workers:
+            for block in self.workers.take_back():
+                self.out -= 1
+                self.free.append(block)
+                self.tree.cancel_rollouts(block)
+        while self.out:
+            self.receive(self.done.get())
+        while self.thought.counted and self.in_flight() and not self.thought.out_of_time():
+            self.take_news(NAP)
+        for queue in self.queues.values():
+            self.cancel(queue.cancel(everything=True))
+        self.take_news(0)  # what was answered just before
+        self.thought_seconds = time.perf_counter() - self.thought.began
+
+    # --- meanwhile
+
+    def adjust(self) -> None:
+        """Let thresholds follow the nets: up where more is wanted than they can take, down where they run dry."""
+        assert self.tree
+        head, now = self.tree.head, time.perf_counter()
+        if not self.params.n_thr_adjusts or self.params.deterministic or self.tree.by_values or now < self.next_adjustment:
+            return
+        self.next_adjustment = now + ADJUSTED
+        most = LARGEST * max(self.params.n_thr, 1)
+        changes = []
+        for kind in (POLICY, VALUE):
+            full = head.refused[kind] > 0
+            dry = not full and self.has(kind) and self.queues[kind].pending < self.params.batch
+            changes.append(STEP if full else 1 / STEP if dry else 1.0)
+        if self.has(POLICY):
+            self.n_thr = float(np.clip(self.n_thr * changes[POLICY], 1, most))
+        self.value_thr = float(np.clip((self.value_thr + 1) * changes[VALUE] - 1, 0, most))
+        head.n_thr, head.value_thr = self.n_thr, self.value_thr
+        head.refused[:] = 0
+
+    def look(self) -> None:
+        """Tell whoever watches."""
+        thought = self.thought
+        if thought.watch and time.perf_counter() >= thought.next_watch:
+            thought.watch(self.report(thought))
+            thought.next_watch = max(thought.next_watch + thought.every, time.perf_counter())
+
+    # --- reports
+
+    def report(self, thought: Thought) -> Report:
+        assert self.tree
+        return make_report(
+            self.tree,
+            seconds=time.perf_counter() - thought.began,
+            searched=self.searches or self.tree.started > 1,
+            owner=self.owner(),
+            errors=tuple(thought.errors),
+        )
+
+    def owner(self) -> np.ndarray | None:
+        """Mean owner of each point over this search's rollouts, float32 [points]."""
+        assert self.tree
+        if self.workers is None or not self.rolled:
+            return None
+        total = self.workers.owners.sum(0)[vertices(self.tree.size)]
+        return np.asarray(np.clip(total / self.rolled, -1, 1), np.float32)
+
+    def statistics(self) -> dict[str, float]:
+        """Of the last search: simulations a second, mean depth, nodes, n_thr, and how much of the time each net was busy."""
+        assert self.tree
+        head, seconds = self.tree.head, max(self.thought_seconds, 1e-9)
+        numbers = {
+            "simulations a second": self.tree.finished / seconds,
+            "mean depth": int(head.depth_sum) / max(self.tree.started, 1),
+            "nodes": int(head.n_nodes),
+            "kept visits": self.kept,
+            "n_thr": float(head.n_thr),
+        }
+        for kind, queue in self.queues.items():
+            numbers[f"{KIND_NAMES[kind]} busy"] = (queue.busy() - self.spent_before[kind]) / seconds
+        return numbers
+
+
+def vertices(size: int) -> np.ndarray:
+    return np.array([to_vertex(point, size) for point in range(size * size)], np.int64)

@@ -1,0 +1,219 @@
+"""What a rollout policy is worth: `python pipelines/evaluate_rollouts.py dataset=datasets/kgs.h5`."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+from omegaconf import DictConfig
+
+from pipelines.console import BuildProgress, clock, console, make_table
+from pipelines.wiring import ROOT, plain, script
+
+MOST_PLIES = 3  # times the points: a game that is not over then is counted as it stands
+
+
+class RolloutError(ValueError):
+    """Nothing can be judged as asked; the message says why."""
+
+
+def run(cfg: DictConfig) -> dict[str, Any]:
+    options = plain(cfg)
+    check(options)
+    from data.pattern_files import read_patterns
+
+    began = time.monotonic()
+    patterns = read_patterns(find(options["rollout"]))
+    result: dict[str, Any] = {"rollout": str(options["rollout"]), "temperature": options["temperature"], "seed": options["seed"]}
+    output = Path(options["output"])
+    if options["games"]:
+        result["match"] = match(options, patterns)
+        show_match(result["match"])
+    if options["dataset"]:
+        result["judgement"] = judge(options, patterns)
+        show_judgement(result["judgement"])
+    output.mkdir(parents=True, exist_ok=True)
+    if options["dataset"]:
+        draw(result["judgement"], output)
+    (output / "metrics.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    made = ", ".join(sorted(path.name for path in output.iterdir() if path.suffix in (".json", ".png")))
+    console.print(f"\n[bold]{output}[/bold]: {made}; {clock(time.monotonic() - began)}")
+    return result
+
+
+def check(options: dict[str, Any]) -> None:
+    least = {"games": 0, "board": 2, "simulations": 1, "opening": 0, "positions": 1, "rollouts": 1, "threads": 1, "seed": 0}
+    for key, smallest in least.items():
+        if type(options[key]) is not int or options[key] < smallest:
+            raise RolloutError(f"{key}={options[key]}: a whole number from {smallest} up")
+    if options["board"] > 19:
+        raise RolloutError(f"board={options['board']}: at most 19")
+    if not options["games"] and not options["dataset"]:
+        raise RolloutError("games=0 and no dataset: there is nothing to do")
+    if isinstance(options["source"], str):
+        options["source"] = [options["source"]]
+
+
+def find(path: str) -> Path:
+    given = Path(path).expanduser()
+    return given if given.is_absolute() or given.exists() else ROOT / given
+
+
+def rollouts_of(options: dict[str, Any], patterns: Any, size: int) -> dict[str, Any]:
+    from mcts.rollout_policy import PolicyRollouts, RolloutPolicy
+    from mcts.rollouts import UniformRollouts
+
+    policy = RolloutPolicy.of(patterns, size, temperature=options["temperature"])
+    return {"policy": PolicyRollouts(policy), "uniform": UniformRollouts()}
+
+
+def side_by_side(options: dict[str, Any], what: str, unit: str, total: int, work: Callable[[int], Any]) -> list[Any]:
+    """The results for 0..total, several at a time, in order."""
+    progress = BuildProgress()
+    progress.begin(what, total, unit)
+    results = []
+    with progress, ThreadPoolExecutor(options["threads"]) as threads:
+        for result in threads.map(work, range(total)):
+            results.append(result)
+            progress.advance(1)
+        progress.end()
+    return results
+
+
+# --- games
+
+
+def match(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
+    from pipelines.match_scores import wilson
+
+    players = rollouts_of(options, patterns, options["board"])
+
+    def work(number: int) -> float:
+        return game(options, players, number)
+
+    scores = side_by_side(options, "games", "games", options["games"], work)
+    rate = wilson(float(sum(scores)), len(scores))
+    return {"games": len(scores), "wins": float(sum(scores)), "rate": asdict(rate),
+            **{key: options[key] for key in ("board", "komi", "simulations", "opening")}}  # fmt: skip
+
+
+def game(options: dict[str, Any], players: dict[str, Any], number: int) -> float:
+    """1 where the policy's rollouts win, 0 where the uniform ones do; it is Black in every second game."""
+    from data.board import Board
+    from mcts.protocols import Limits
+    from mcts.rollout_player import RolloutPlayer
+
+    board = Board(options["board"], komi=options["komi"])
+    rng = np.random.default_rng([options["seed"], number // 2])
+    for _ in range(options["opening"]):
+        board.play(int(rng.choice(board.legal_points())))
+    policys = 1 if number % 2 == 0 else -1
+    thinkers = {
+        colour: RolloutPlayer(players[name], board.size, seed=1000 * options["seed"] + number)
+        for name, colour in (("policy", policys), ("uniform", -policys))
+    }
+    while not board.ended and board.ply < MOST_PLIES * board.size**2:
+        report = thinkers[board.to_play].think(board, Limits(simulations=options["simulations"]))
+        board.play(report.best.point)
+    return (np.sign(board.score()) * policys + 1) / 2
+
+
+def show_match(found: dict[str, Any]) -> None:
+    rate = found["rate"]
+    text = f"{found['wins']:g} of {found['games']} games: {100 * rate['value']:.1f}%"
+    text += f" (95%: {100 * rate['low']:.1f} to {100 * rate['high']:.1f})"
+    board = f"{found['board']}x{found['board']}, komi {found['komi']:g}, {found['simulations']:,} rollouts a move"
+    console.print(f"[bold]Against uniform rollouts[/bold], {board}: the policy wins {text}")
+
+
+# --- positions
+
+
+def judge(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
+    """Squared error of the mean of rollouts as what is said of the winner, by phase of the game."""
+    from data.board_kernels import VERTICES, new_boards
+    from data.hdf5 import DatasetFile
+    from data.loader import read_rows
+    from data.order import key, shuffled
+    from data.patterns import Games
+    from data.replay_kernels import replay
+    from mcts.rollout_kernels import new_state
+    from models.evaluation import Draws, Summary, phase_name
+    from pipelines.evaluation_data import choose
+
+    file = DatasetFile(options["dataset"])
+    material = choose(file, "test", "value", None, options["seed"], source=options["source"])
+    chosen = np.sort(shuffled(len(material.rows), key(options["seed"], "positions"))[: options["positions"]])
+    columns = {name: read_rows(file.positions[name], material.rows[chosen]) for name in ("game", "ply", "outcome", "to_play")}
+    komi = file.games["komi"][:][columns["game"]]
+    games, players, count = Games(file), rollouts_of(options, patterns, file.size), options["rollouts"]
+
+    def work(number: int) -> list[float]:
+        record = new_boards(1, file.size)
+        moves, colours, *setup = games.game(columns["game"][number])
+        ply = columns["ply"][number]
+        replay(record, 0, file.size, moves[:ply], colours[:ply], *setup)
+        record["to_play"] = columns["to_play"][number]
+        found = []
+        for rollouts in players.values():
+            boards, balances = new_boards(count, file.size), np.zeros(count, np.int32)
+            boards[:] = record[0]
+            rollouts.run(boards, 0, count, balances, np.zeros(VERTICES, np.int32), new_state(options["seed"], number))
+            found.append(float(np.sign(balances - komi[number]).mean()) * int(columns["to_play"][number]))
+        return found
+
+    values = np.array(side_by_side(options, "positions", "positions", len(chosen), work))
+    outcome = columns["outcome"].astype(np.float64)
+    numbers, game = np.unique(material.game[chosen], return_inverse=True)
+    scores = {name: (values[:, k] - outcome) ** 2 for k, name in enumerate(players)}
+    scores["difference"] = scores["policy"] - scores["uniform"]
+    summary = Summary(scores, game, len(numbers), Draws(len(numbers), 1000, options["seed"]))
+    phase = material.phase[chosen]
+    names = {int(k): phase_name(int(k)) for k in np.unique(phase)}
+    tables = {"all": asdict(summary.of()), **{name: asdict(group) for name, group in summary.by(phase, names).items()}}
+    file.close()
+    return {"dataset": file.path.name, "positions": len(chosen), "games": len(numbers), "rollouts": count, "phases": tables}
+
+
+def show_judgement(found: dict[str, Any]) -> None:
+    def words(mean: dict[str, float]) -> str:
+        return f"{mean['value']:.3f} ({mean['low']:.3f} to {mean['high']:.3f})"
+
+    rows = [
+        [
+            name,
+            f"{group['positions']:,}",
+            f"{group['games']:,}",
+            *(words(group["scores"][k]) for k in ("policy", "uniform", "difference")),
+        ]
+        for name, group in found["phases"].items()
+    ]
+    title = f"Squared error, on -1..+1, of the mean of {found['rollouts']} rollouts; {found['dataset']}, split test"
+    console.print(make_table(title, ["plies", "positions", "games", "policy", "uniform", "policy less uniform"], rows))
+
+
+def draw(found: dict[str, Any], output: Path) -> None:
+    from pipelines import plots
+
+    phases = {name: group for name, group in found["phases"].items() if name != "all"}
+    subtitle = f"{found['dataset']}, split test: {found['positions']:,} positions of {found['games']:,} games"
+    subtitle += f", {found['rollouts']} rollouts each"
+    plots.rollout_phases(output / "rollouts_by_phase.png", phases, subtitle)
+
+
+@script("evaluate_rollouts")
+def main(cfg: DictConfig) -> None:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    run(cfg)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,270 @@
+"""The rollout policy at play against the softmax that it stands for, computed afresh from the features that it learned with."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data import symmetry
+from data.board import Board
+from data.board_kernels import VERTICES, new_boards, to_vertex
+from data.coords import PASS
+from data.hdf5 import DatasetFile
+from data.pattern_files import PatternWeights, write_patterns
+from data.pattern_kernels import AROUND
+from data.patterns import PatternError, Tables, Words, first_of_slots, harvest
+from mcts import policy_rollout_kernels as kernels
+from mcts.policy_rollout_kernels import PLACE, new_work
+from mcts.rollout_kernels import new_state
+from mcts.rollout_policy import NO_REPLIES, PatternPriors, PolicyRollouts, RolloutPolicy
+from tests.test_patterns import described, turned
+from tests.tiny_dataset import make_dataset
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Words:
+    path = make_dataset(tmp_path_factory.mktemp("tiny"), size=9, games=60, moves=70)
+    return harvest(DatasetFile(path), arounds=2, responses=1, shapes=1000, every=2)
+
+
+@pytest.fixture(scope="module")
+def patterns(words: Words) -> PatternWeights:
+    count = first_of_slots("rollout", words.sizes())[-1]
+    weights = np.random.default_rng(7).normal(0, 0.8, count).astype(np.float32)
+    weights[0] = 0
+    return PatternWeights("rollout", words, weights)
+
+
+def softmax(board: Board, tables: Tables, patterns: PatternWeights) -> np.ndarray:
+    """Probabilities of all points, from features computed afresh; all 0 where only a pass is left."""
+    features = described(board, tables)
+    odds = np.exp(patterns.weights.astype(np.float64)[features].sum(1)) * (features[:, AROUND] > 0)
+    return odds / max(odds.sum(), 1e-300)
+
+
+def at_play(record: np.recarray, work: np.recarray, policy: RolloutPolicy) -> np.ndarray:
+    """The same, as a rollout would draw now."""
+    colour = record.to_play
+    c = 0 if colour == 1 else 1
+    kernels.lean(record, work, colour, *policy.tables[2:])
+    size = policy.size
+    odds = np.array([work.odds[c, to_vertex(p, size)] for p in range(size * size)], np.float64)
+    rows = np.array([kernels.add_row(work, c, np.uint64(row)) for row in range(kernels.ROW_COUNT)])
+    np.testing.assert_allclose(work.rows[c], rows, rtol=1e-5, atol=1e-6 * max(1.0, float(rows.max())))
+    kernels.take_back(work, c)
+    return odds / max(odds.sum(), 1e-300)
+
+
+@pytest.mark.parametrize("size", [3, 5, 9, 13])
+def test_probabilities_are_those_computed_from_scratch_after_every_ply(patterns: PatternWeights, size: int) -> None:
+    policy = RolloutPolicy.of(patterns, size)
+    tables = Tables.of(patterns.words, "rollout", size)
+    captures = plies = 0
+    for seed in range(3):
+        board, works, state = Board(size, ko="simple"), new_work(2), new_state(seed)
+        work, fresh = works[0], works[1]
+        kernels.begin(board.record[0], work, *policy.tables[:2])
+        passes = 0
+        while passes < 2 and board.ply < 2 * size * size:
+            colour = board.to_play
+            kernels.begin(board.record[0], fresh, *policy.tables[:2])
+            assert np.array_equal(work.odds, fresh.odds) and np.array_equal(work.atari, fresh.atari), board.ply
+            assert work.balance == fresh.balance
+            record = board.record.view(np.recarray)[0]
+            np.testing.assert_allclose(at_play(record, work, policy), softmax(board, tables, patterns), atol=1e-5)
+            kernels.lean(record, work, colour, *policy.tables[2:])
+            vertex = kernels.draw(work, 0 if colour == 1 else 1, state)
+            kernels.take_back(work, 0 if colour == 1 else 1)
+            if vertex:
+                point = int((vertex // 20 - 1) * size + vertex % 20 - 1)
+                twin = board.copy()
+                kernels.follow(twin.record.view(np.recarray)[0], work, vertex, colour, *policy.tables[:2])
+                board.play(point)
+                assert twin.hash == board.hash
+                captures += int(work.taken) > 0
+                passes = 0
+            else:
+                board.play(PASS)
+                work.last, work.taken = 0, 0
+                passes += 1
+            plies += 1
+    assert plies > size and (size == 3 or captures > 3)
+
+
+def test_draws_have_the_frequencies_of_the_softmax(patterns: PatternWeights) -> None:
+    policy, tables = RolloutPolicy.of(patterns, 5), Tables.of(patterns.words, "rollout", 5)
+    board = Board(5, ko="simple")
+    for point in (12, 7, 11, 6, 17):
+        board.play(point)
+    work, state, count = new_work(1)[0], new_state(3), 20_000
+    record = board.record.view(np.recarray)[0]
+    kernels.begin(record, work, *policy.tables[:2])
+    work.last = to_vertex(17, 5)
+    kernels.lean(record, work, record.to_play, *policy.tables[2:])
+    drawn = np.zeros(VERTICES)
+    for _ in range(count):
+        drawn[kernels.draw(work, 1, state)] += 1
+    expected = count * softmax(board, tables, patterns)
+    counts = drawn[[int(to_vertex(p, 5)) for p in range(25)]]
+    assert counts.sum() == count and not counts[expected == 0].any()
+    likely = expected > 5
+    chi = ((counts - expected)[likely] ** 2 / expected[likely]).sum()
+    freedom = likely.sum() - 1
+    assert freedom > 5 and chi < freedom + 5 * np.sqrt(2 * freedom)
+
+
+def test_symmetries_and_colours_change_no_probability(patterns: PatternWeights) -> None:
+    policy = RolloutPolicy.of(patterns, 9)
+    board = Board(9, ko="simple")
+    for point in (40, 41, 31, 32, 22, 49, 50, 58, 48, 13):
+        board.play(point)
+    odds = []
+    for s in range(8):
+        for swap in (1, -1):
+            image = turned(board, s, swap)
+            work = new_work(1)[0]
+            record = image.record.view(np.recarray)[0]
+            kernels.begin(record, work, *policy.tables[:2])
+            work.last = to_vertex(int(symmetry.forward(9)[s, 13]), 9)
+            odds.append(at_play(record, work, policy)[symmetry.forward(9)[s, :81]])
+    np.testing.assert_allclose(odds, np.tile(odds[0], (16, 1)), atol=1e-6)
+
+
+def test_the_same_seed_plays_the_same_games(patterns: PatternWeights) -> None:
+    policy, board = RolloutPolicy.of(patterns, 9), Board(9)
+    runs = [policy.players(2, seed).rollouts(board.record, 4, thread=thread) for seed, thread in ((1, 0), (1, 0), (2, 0), (1, 1))]
+    assert runs[0][:2] == runs[1][:2] and np.array_equal(runs[0][2], runs[1][2])
+    assert len({run[:2] for run in runs}) == 3
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 7, 19])
+def test_rollouts_end_on_every_size(patterns: PatternWeights, size: int) -> None:
+    board = Board(size)
+    plies, balance, owners = RolloutPolicy.of(patterns, size).players().rollouts(board.record, 3)
+    assert 3 * 2 <= plies <= 3 * 3 * size * size
+    assert owners.shape == (size * size,) and abs(owners).max() <= 3 and owners.sum() == balance
+    assert board.ply == 0
+
+
+def test_a_large_lead_ends_a_rollout_where_that_is_wanted(patterns: PatternWeights) -> None:
+    policy, board = RolloutPolicy.of(patterns, 9), Board(9)
+    board.setup(black=range(36))
+    whole, short = (policy.players(mercy=mercy).rollouts(board.record, 5)[0] for mercy in (0, 20))
+    assert short == 5 < whole
+
+
+def test_a_high_temperature_is_nearly_uniform(patterns: PatternWeights) -> None:
+    board = Board(5, ko="simple")
+    board.play(12)
+    spread = []
+    for temperature in (0.5, 1.0, 1000.0):
+        policy = RolloutPolicy.of(patterns, 5, temperature=temperature)
+        work = new_work(1)[0]
+        kernels.begin(board.record.view(np.recarray)[0], work, *policy.tables[:2])
+        work.last = to_vertex(12, 5)
+        odds = at_play(board.record.view(np.recarray)[0], work, policy)
+        spread.append(odds.max())
+    assert spread[0] > spread[1] > spread[2] == pytest.approx(1 / 24, rel=0.02)
+
+
+def test_remembered_replies_are_played_where_they_look_the_same(patterns: PatternWeights) -> None:
+    policy = RolloutPolicy.of(patterns, 9, reply_share=1.0)
+    players = policy.players()
+    board = Board(9, ko="simple")
+    board.play(40)
+    record = board.record.view(np.recarray)[0]
+    here, reply = np.uint16(to_vertex(40, 9)), np.uint16(to_vertex(60, 9))
+    kernels.remember(players.replies, record, here, reply, record.to_play)
+    work = new_work(1)[0]
+    kernels.begin(record, work, *policy.tables[:2])
+    work.last = here
+    assert kernels.recall(players.replies, record, work, record.to_play) == reply
+    assert kernels.recall(players.replies, record, work, -record.to_play) == 0
+    board.play(60)
+    record = board.record.view(np.recarray)[0]
+    kernels.begin(record, work, *policy.tables[:2])
+    work.last = here
+    assert kernels.recall(players.replies, record, work, -1) == 0, "there is a stone now"
+    assert RolloutPolicy.of(patterns, 9).players().replies is NO_REPLIES
+
+
+def test_what_makes_no_rollout_policy_is_refused(words: Words, patterns: PatternWeights, tmp_path: Path) -> None:
+    for options in ({"temperature": 0.0}, {"reply_share": 1.5}):
+        with pytest.raises(PatternError):
+            RolloutPolicy.of(patterns, 9, **options)
+    tree = PatternWeights("tree", words, np.zeros(first_of_slots("tree", words.sizes())[-1], np.float32))
+    with pytest.raises(PatternError, match="tree policy"):
+        RolloutPolicy.of(tree, 9)
+    with pytest.raises(PatternError, match="no such file"):
+        RolloutPolicy.load(tmp_path / "none.safetensors")
+
+
+def test_places_on_the_board_have_their_factor(patterns: PatternWeights) -> None:
+    policy = RolloutPolicy.of(patterns, 9)
+    tables = Tables.of(patterns.words, "rollout", 9)
+    corner = int(to_vertex(0, 9))
+    assert policy.tables[PLACE][corner] == pytest.approx(np.exp(patterns.weights[tables.first[1]]), rel=1e-6)
+
+
+def test_tree_odds_are_the_softmax_of_the_tree_policy(words: Words) -> None:
+    count = first_of_slots("tree", words.sizes())[-1]
+    weights = np.random.default_rng(3).normal(0, 0.5, count).astype(np.float32)
+    weights[0] = 0
+    tree = PatternWeights("tree", words, weights)
+    board = Board(9, ko="simple")
+    for point in (40, 41, 31, 32, 22, 49):
+        board.play(point)
+        odds = PatternPriors(tree, 9).odds(board.record.view(np.recarray))
+        np.testing.assert_allclose(odds, softmax(board, Tables.of(words, "tree", 9), tree), atol=1e-5)
+
+
+def test_boards_are_played_to_their_end_where_they_stand(patterns: PatternWeights) -> None:
+    boards = new_boards(3, 9)
+    boards[2] = boards[1]
+    balances, owners = np.zeros(2, np.int32), np.zeros(VERTICES, np.int32)
+    rollouts = PolicyRollouts(RolloutPolicy.of(patterns, 9))
+    rollouts.run(boards, 1, 2, balances, owners, new_state(5))
+    assert boards[0].ply == 0 and (boards.passes[1:] == 2).all()
+    assert owners.sum() == balances.sum() and (boards.ply[1:] > 40).all()
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from data.board import Board
+from data.pattern_files import read_patterns
+from mcts.rollout_policy import PatternPriors, RolloutPolicy
+policy = RolloutPolicy.load(sys.argv[1], 5)
+board = Board(5, ko="simple")
+for point in (12, 7, 11, 6, 17, 13):
+    board.play(point)
+    plies, balance, owners = policy.players(seed=board.ply).rollouts(board.record, 2, last=point)
+    print(plies, balance, owners.tolist())
+    print([round(float(p), 5) for p in PatternPriors.load(sys.argv[2], 5).odds(board.record.view(np.recarray))])
+"""
+
+
+def test_compiled_and_interpreted_rollouts_are_the_same(words: Words, patterns: PatternWeights, tmp_path: Path) -> None:
+    count = first_of_slots("tree", words.sizes())[-1]
+    weights = np.random.default_rng(3).normal(0, 0.5, count).astype(np.float32)
+    write_patterns(tmp_path / "tree.safetensors", PatternWeights("tree", words, weights))
+    write_patterns(tmp_path / "rollout.safetensors", patterns)
+    said = []
+    for disabled in ("0", "1"):
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [
+            sys.executable,
+            "-W",
+            "error:overflow encountered:RuntimeWarning",
+            "-c",
+            PROGRAM,
+            str(tmp_path / "rollout.safetensors"),
+            str(tmp_path / "tree.safetensors"),
+        ]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert said[0] == said[1] and len(said[0].splitlines()) == 12

@@ -1,0 +1,588 @@
+"""The search as a whole: its sign, small boards solved, nets that misbehave, repeatability, bounds and baselines."""
+
+import resource
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+
+from data.board import Board
+from data.board_kernels import VERTICES, new_boards
+from data.coords import BLACK, PASS, WHITE
+from mcts.fakes import Broken, Bursts, FakePolicy, FakeValue, Late, Silent, Uneven
+from mcts.params import SearchParams
+from mcts.protocols import Limits, Net, Report
+from mcts.rollout_kernels import new_state, uniform_rollouts
+from mcts.rollouts import UniformPriors
+from mcts.search import Search
+from tests.boards import INTERPRETED, board_from, random_board
+
+CONFIGURATIONS = sorted((Path(__file__).parent.parent / "conf" / "search").glob("*.yaml"))
+
+
+def material() -> FakeValue:
+    return FakeValue(lambda own, other: float(own.sum() - other.sum()) / len(own))
+
+
+def make(policy: Net | None = None, value: Net | None = None, **params: object) -> Search:
+    settings = {"threads": 2, "nodes": 3000, "n_thr": 4, "leaves": 8, "patience": 2.0, **params}
+    return Search(SearchParams(**settings), policy=policy, value=value)  # type: ignore[arg-type]
+
+
+def repeatable(policy: Net | None = None, value: Net | None = None, **params: object) -> Search:
+    return make(policy, value, **{"threads": 1, "deterministic": True, "n_thr_adjusts": False, **params})
+
+
+@pytest.fixture
+def think() -> Iterator:
+    """Think, check what is left behind, and close the searches at the end."""
+    searches = set()
+
+    def run(search: Search, board: Board, **limits: object) -> Report:
+        searches.add(search)
+        before = board.copy()
+        report = search.think(board, Limits(**limits))  # type: ignore[arg-type]
+        assert search.tree is not None
+        search.tree.check_finished()
+        assert search.out == 0 and not any(queue.pending for queue in search.queues.values())
+        assert all(board.is_legal(c.point) for c in report.candidates)
+        assert {c.point for c in report.candidates} == {*board.legal_points(), PASS}
+        assert all(-1 <= c.value <= 1 for c in report.candidates) or search.params.fpu_reduction
+        assert (board.hash, board.moves, board.to_play) == (before.hash, before.moves, before.to_play)
+        return report
+
+    yield run
+    for search in searches:
+        search.close()
+
+
+def numbers(report: Report) -> list[tuple]:
+    return [(c.point, c.visits, c.value, c.prior, c.line) for c in report.candidates]
+
+
+# --- the sign
+
+CAPTURE_OR_SAVE = """
+    . X . X X O .
+    X X X X X O O
+    X O O O a O .
+    X X X X X O O
+    . X . X X O .
+    X X X X X O O
+    . X . X X O .
+"""
+
+
+@pytest.mark.parametrize("to_play", [BLACK, WHITE])
+@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
+def test_each_side_finds_the_one_good_move(lam: float, to_play: int, think) -> None:
+    board, drawn = board_from(CAPTURE_OR_SAVE, to_play=to_play, komi=17.5)
+    search = repeatable(value=material(), lam=lam, c_puct=1.0, n_thr=2)
+    report = think(search, board, simulations=3000)
+    assert report.best.point == drawn.point("a")
+    assert lam == 0 or report.best.rollout_value > 0.9
+    assert report.simulations == 3000
+
+
+@pytest.mark.parametrize("colour", [BLACK, WHITE])
+def test_what_looks_best_is_left_alone_if_the_reply_is_good(colour: int, think) -> None:
+    """Two plies by the node limit: 3 is worth most, but not after a reply on 5; 7 is worth a little, whatever the reply."""
+
+    def gain(mine: np.ndarray, theirs: np.ndarray) -> float:
+        return 0.5 * mine[3] - 0.9 * (mine[3] and theirs[5]) + 0.3 * mine[7]
+
+    value = FakeValue(lambda black, white: gain(black, white) if colour == BLACK else -gain(white, black), black=True)
+    board = Board(3)
+    board.to_play = colour
+    search = repeatable(value=value, lam=0.0, n_thr=0, nodes=10, c_puct=5.0)
+    report = think(search, board, simulations=4000)
+    assert search.tree is not None and search.tree.head.n_nodes == 10
+    assert report.best.point == 7 and report.best.value == pytest.approx(0.3, abs=0.05)
+    by_point = {c.point: c for c in report.candidates}
+    assert by_point[3].value < 0 and by_point[3].line[:2] == (3, 5)
+
+
+RACE = """
+    . X a b O O .
+    X X O X O O O
+    . X O X O O .
+    X X O X O O O
+    X X O X O O O
+    X X O X O O O
+    X X a b O O O
+"""
+
+
+@pytest.mark.parametrize("to_play", [BLACK, WHITE])
+@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
+def test_a_capture_race_is_won_by_who_moves(lam: float, to_play: int, think) -> None:
+    """Two strings between living walls, two liberties each: who moves takes first, and the other's move would lose."""
+    board, drawn = board_from(RACE, to_play=to_play, komi=0.5)
+    report = think(repeatable(value=material(), lam=lam, n_thr=1, c_puct=1.0, nodes=20_000), board, simulations=4000)
+    assert report.best.point in drawn.marks["a"] + drawn.marks["b"]
+    passing = next(c for c in report.candidates if c.point == PASS)
+    assert passing.visits == 0 or passing.value < report.best.value
+    if lam == 1:
+        assert report.value > 0.5
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
+def test_colours_swapped_mirror_everything(lam: float, think) -> None:
+    rng = np.random.default_rng(4)
+    for size, plies in ((5, 6), (7, 15)):
+        board = random_board(size, rng, plies, komi=1.5)
+        colours = board.colours().ravel()
+        mirrored = Board(size, komi=-1.5)
+        straight = Board(size, komi=1.5)
+        for twin, sign in ((straight, 1), (mirrored, -1)):
+            twin.setup(black=np.flatnonzero(colours == sign).tolist(), white=np.flatnonzero(colours == -sign).tolist())
+            twin.to_play = sign * board.to_play
+        reports = [think(repeatable(value=material(), lam=lam), twin, simulations=400) for twin in (straight, mirrored)]
+        assert numbers(reports[0]) == numbers(reports[1])
+        assert reports[0].value == reports[1].value
+        if lam > 0:
+            owners = [report.owner for report in reports]
+            assert owners[0] is not None and owners[1] is not None and (owners[0] == -owners[1]).all()
+
+
+# --- small boards
+
+
+class Exhaustive:
+    """Whether Black can get more than komi on a tiny board: all lines, area scoring, positional superko, no suicide."""
+
+    def __init__(self, size: int, komi: float):
+        self.size = size
+        self.komi = komi
+        rows = [divmod(p, size) for p in range(size * size)]
+        self.near = [[q for q, (y, x) in enumerate(rows) if abs(y - row) + abs(x - column) == 1] for row, column in rows]
+        self.nodes = 0
+
+    def string(self, stones: tuple[int, ...], p: int) -> tuple[set[int], set[int]]:
+        string, border, heap = {p}, set(), [p]
+        while heap:
+            for q in self.near[heap.pop()]:
+                if stones[q] == stones[p] and q not in string:
+                    string.add(q)
+                    heap.append(q)
+                elif stones[q] != stones[p]:
+                    border.add(q)
+        return string, border
+
+    def play(self, stones: tuple[int, ...], p: int, colour: int) -> tuple[int, ...] | None:
+        after = list(stones)
+        after[p] = colour
+        for q in self.near[p]:
+            if after[q] == -colour:
+                string, border = self.string(tuple(after), q)
+                if all(after[x] for x in border):
+                    for x in string:
+                        after[x] = 0
+        _, border = self.string(tuple(after), p)
+        return tuple(after) if any(not after[x] for x in border) else None
+
+    def score(self, stones: tuple[int, ...]) -> float:
+        total = float(sum(stones))
+        for p in range(len(stones)):
+            if not stones[p]:
+                _, border = self.string(stones, p)
+                colours = {stones[x] for x in border}
+                total += colours.pop() if len(colours) == 1 else 0
+        return total - self.komi
+
+    def wins(self, stones: tuple[int, ...], colour: int, passed: bool, seen: frozenset) -> bool:
+        """Whether `colour`, to move, wins."""
+        self.nodes += 1
+        if passed and colour * self.score(stones) > 0:
+            return True
+        played = (self.play(stones, p, colour) for p in range(len(stones)) if not stones[p])
+        following = [after for after in played if after and after not in seen]
+        following.sort(key=lambda after: -colour * sum(after))
+        if any(not self.wins(after, -colour, False, seen | {after}) for after in following):
+            return True
+        return not passed and not self.wins(stones, -colour, True, seen)
+
+    def winners(self, board: Board) -> set[int]:
+        """Moves of who is to move that win."""
+        stones = tuple(int(c) for c in board.colours().ravel())
+        seen = frozenset({(0,) * len(stones), stones})
+        found = set()
+        for p in range(len(stones)):
+            after = self.play(stones, p, board.to_play) if not stones[p] else None
+            if after and after not in seen and not self.wins(after, -board.to_play, False, seen | {after}):
+                found.add(p)
+        if not self.wins(stones, -board.to_play, True, seen):
+            found.add(PASS)
+        return found
+
+
+@pytest.mark.parametrize("komi", [0.5, 1.5])
+def test_two_by_two_is_what_all_lines_say(komi: float, think) -> None:
+    for opening in ([], [0], [0, 3]):
+        board = Board(2, komi=komi)
+        for move in opening:
+            board.play(move)
+        winners = Exhaustive(2, komi).winners(board)
+        search = make(lam=1.0, c_puct=1.0, n_thr=1, nodes=50_000, leaves=4)
+        report = think(search, board, simulations=20_000)
+        assert (report.value > 0) == bool(winners), (opening, report)
+        assert not winners or report.best.point in winners
+
+
+@pytest.mark.parametrize(("komi", "black_wins"), [(8.5, True), (9.5, False)])
+def test_three_by_three_is_nine_points_for_black_from_the_centre(komi: float, black_wins: bool, think) -> None:
+    report = think(make(lam=1.0, c_puct=1.0, n_thr=1, nodes=50_000, leaves=4), Board(3, komi=komi), simulations=30_000)
+    assert (report.value > 0) == black_wins
+    if black_wins:
+        assert report.best.point == 4 and report.value > 0.7
+
+
+# --- passes, and games that are over
+
+
+def test_a_pass_that_wins_is_found_at_once_and_one_that_loses_is_not_played(think) -> None:
+    for params in ({"lam": 1.0}, {"lam": 0.0}, {"value_net": False, "rollouts": False}):
+        for komi, wins in ((0.5, True), (30.5, False)):
+            board = Board(5, komi=komi)
+            board.play(12)
+            board.play(PASS)
+            search = make(FakePolicy(), material(), **params)
+            report = think(search, board, simulations=5 if wins else 200)
+            passing = next(c for c in report.candidates if c.point == PASS)
+            assert passing.visits > 0 and passing.value == (1 if wins else -1)
+            assert (report.best.point == PASS) == wins
+
+
+def test_a_game_that_is_over_can_be_thought_about(think) -> None:
+    board = Board(5)
+    board.play(PASS)
+    board.play(PASS)
+    assert think(make(), board, simulations=50).simulations >= 50
+
+
+# --- any subset of the parts
+
+
+@pytest.mark.parametrize("policy", [None, FakePolicy({7: 0.7})])
+@pytest.mark.parametrize("value", [None, material()])
+@pytest.mark.parametrize("rollouts", [False, True])
+@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
+def test_any_subset_of_the_parts_thinks(policy: Net | None, value: Net | None, rollouts: bool, lam: float, think) -> None:
+    board = Board(5)
+    for move in (12, 6, 18):
+        board.play(move)
+    search = make(policy, value, rollouts=rollouts, lam=lam)
+    report = think(search, board, simulations=300)
+    assert report.errors == ()
+    best = report.candidates[0]
+    rolled = rollouts and (lam > 0 or value is None)
+    valued = value is not None and (lam < 1 or not rollouts)
+    played = [c for c in report.candidates if c.visits and c.point != PASS]
+    assert all(np.isnan(c.rollout_value) != rolled for c in played)
+    assert (report.owner is not None) == rolled
+    if valued and not rolled:
+        assert all(not np.isnan(c.net_value) for c in played)
+    if not rolled and not valued:
+        assert report.simulations == 0 and (policy is None or best.point == 7)
+    else:
+        assert report.simulations == 300 and sum(c.visits for c in report.candidates) <= 300
+
+
+def test_lambda_says_what_is_asked_of_whom(think) -> None:
+    for lam in (0.0, 0.5, 1.0):
+        value = material()
+        search = make(value=value, lam=lam)
+        think(search, Board(5), simulations=200)
+        assert (value.positions > 0) == (lam < 1)
+        assert search.workers is not None and bool(search.workers.owners.any()) == (lam > 0)
+
+
+@pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: path.stem)
+def test_every_configuration_is_one_of_a_search_that_thinks(path: Path, think) -> None:
+    params = instantiate(OmegaConf.load(path), nodes=500)
+    assert isinstance(params, SearchParams)
+    policy, value = FakePolicy({7: 0.7}), material()
+    report = think(Search(params, policy=policy, value=value), Board(5), simulations=100)
+    assert (policy.calls > 0) == (path.stem != "uct")
+    assert (value.calls > 0) == (path.stem in ("default", "paper", "value_only"))
+    assert report.simulations == (0 if path.stem == "policy_only" else 100)
+
+
+@pytest.mark.parametrize("wrong", [
+    {"lam": 1.5}, {"lam": "half"}, {"lam": float("nan")}, {"threads": 0}, {"threads": 1.5}, {"symmetry": "some"}, {"beta": 0},
+    {"queue": 3, "batch": 4}, {"deterministic": True}, {"nodes": 0}, {"policy_net": 1}, {"n_vl": -1}, {"patience": 0},
+])  # fmt: skip
+def test_parameters_out_of_range_are_one_clear_line(wrong: dict) -> None:
+    with pytest.raises(ValueError, match=r"^search parameter .*") as error:
+        SearchParams(**wrong)
+    assert "\n" not in str(error.value)
+
+
+# --- nets that misbehave
+
+
+BAD_NETS = {
+    "late": lambda net: Late(net, 0.03),
+    "uneven": lambda net: Uneven(net, 1),
+    "bursts": lambda net: Bursts(net, 5, 0.1),
+    "never": lambda net: Silent(net),
+    "soon never": lambda net: Silent(net, after=3),
+    "broken": lambda net: Broken(net),
+    "soon broken": lambda net: Broken(net, after=3),
+}
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.5])
+@pytest.mark.parametrize("kind", list(BAD_NETS))
+def test_a_search_with_bad_nets_ends_in_time_with_a_move(kind: str, lam: float, think) -> None:
+    policy, value = BAD_NETS[kind](FakePolicy({12: 0.5})), BAD_NETS[kind](material())
+    search = make(policy, value, lam=lam)
+    board = Board(5)
+    for _ in range(2):
+        report = think(search, board, seconds=0.25)
+        assert report.seconds < 0.25 + 0.2
+        broken = any("killed" in line for line in report.errors)
+        assert broken == ("broken" in kind)
+        board.play(report.best.point)
+    for net in (policy, value):
+        if isinstance(net, Silent):
+            net.release.set()
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.5])
+@pytest.mark.parametrize("kind", ["never", "soon never", "soon broken"])
+def test_a_search_limited_by_simulations_alone_ends_too(kind: str, lam: float, think) -> None:
+    policy, value = BAD_NETS[kind](FakePolicy()), BAD_NETS[kind](material())
+    search = make(policy, value, lam=lam, patience=0.2)
+    report = think(search, Board(5), simulations=500)
+    assert report.errors and report.seconds < 5
+    assert lam == 0 or report.simulations == 500
+    for net in (policy, value):
+        if isinstance(net, Silent):
+            net.release.set()
+
+
+def test_a_net_that_comes_back_is_used_again(think) -> None:
+    value = Broken(material(), after=2)
+    search = make(value=value, lam=0.5)
+    assert think(search, Board(5), simulations=300).errors
+    value.after = 10**9
+    assert not think(search, Board(5), simulations=300).errors
+
+    silent = Silent(material(), after=1)
+    search = make(value=silent, lam=0.5, patience=0.1)
+    assert "no answer" in think(search, Board(5), simulations=300).errors[0]
+    assert "still has not answered" in think(search, Board(5), simulations=300).errors[0]
+    silent.after = 10**9
+    silent.release.set()
+    while search.queues[1].stuck:
+        time.sleep(0.01)
+    assert not think(search, Board(5), simulations=300).errors
+
+
+def test_a_search_right_after_another_uses_a_net_that_is_still_at_work_for_the_old_one(think) -> None:
+    search = make(value=Late(material(), 0.1), lam=0.5)
+    board = Board(5)
+    for _ in range(3):
+        report = think(search, board, seconds=0.35)
+        assert report.errors == () and any(not np.isnan(c.net_value) for c in report.candidates)
+    assert search.kept > 0
+    search.forget()
+    assert len(search.caches[1]) == 0
+
+
+def test_a_tree_policy_that_raises_leaves_a_search_that_still_works(think) -> None:
+    class Raising(UniformPriors):
+        broken = True
+
+        def weigh(self, *arguments: object) -> None:
+            if self.broken and arguments[2] != 1:
+                raise RuntimeError("no weights")
+            super().weigh(*arguments)  # type: ignore[arg-type]
+
+    search = Search(SearchParams(lam=1.0, n_thr=1, nodes=500), tree_policy=Raising())
+    with pytest.raises(RuntimeError, match="no weights"):
+        search.think(Board(5), Limits(simulations=1000))
+    Raising.broken = False
+    assert think(search, Board(5), simulations=1000).simulations == 1000
+
+
+def test_rollouts_that_raise_end_the_search_with_an_error(think) -> None:
+    class Raising:
+        name = "raising"
+
+        def run(self, *arguments: object) -> None:
+            raise RuntimeError("no more")
+
+    search = Search(SearchParams(lam=1.0, nodes=100), rollouts=Raising())
+    report = think(search, Board(5), seconds=5)
+    assert report.errors == ("rollouts: RuntimeError: no more",) * len(report.errors) and report.errors
+    assert report.seconds < 2
+
+
+def test_late_answers_of_an_old_search_reach_the_cache_and_no_tree(think) -> None:
+    value = Late(material(), 0.15)
+    search = make(value=value, lam=0.5, leaves=4)
+    think(search, Board(5), seconds=0.05)
+    assert len(search.caches[1]) == 0
+    time.sleep(0.3)
+    think(search, random_board(5, np.random.default_rng(0), 4), seconds=0.02)
+    assert len(search.caches[1]) > 0
+    search.forget()
+    assert len(search.caches[1]) == 0
+
+
+def test_a_thinker_can_be_stopped_and_watched(think) -> None:
+    search, seen = make(), []
+    stop = threading.Event()
+    timer = threading.Timer(0.3, stop.set)
+    timer.start()
+    report = search.think(Board(9), Limits(stop=stop), seen.append, 0.05)
+    assert 0.3 <= report.seconds < 0.6
+    assert 3 <= len(seen) <= 7 and [r.simulations for r in seen] == sorted(r.simulations for r in seen)
+
+    def angry(report: Report) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search.think(Board(9), Limits(seconds=5), angry, 0.01)
+    assert search.tree is not None
+    search.tree.check_finished()
+    think(search, Board(9), simulations=100)
+
+
+# --- repeatability, bounds, reuse
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
+def test_one_worker_and_a_seed_repeat_to_the_last_visit(lam: float, think) -> None:
+    def game(seed: int) -> list:
+        search = repeatable(Uneven(FakePolicy({5: 0.4}), seed), Uneven(material(), seed + 1), lam=lam, seed=7)
+        found = []
+        for _ in range(2):
+            board = Board(5)
+            for _ in range(3):
+                report = think(search, board, simulations=150)
+                found.append((numbers(report), report.value, None if report.owner is None else report.owner.tolist()))
+                board.play(report.best.point)
+            search.forget()
+        assert found[:3] == found[3:]
+        return found
+
+    assert game(1) == game(2)
+
+
+def test_another_seed_searches_otherwise(think) -> None:
+    reports = [think(repeatable(lam=1.0, seed=seed), Board(5), simulations=200) for seed in (1, 2)]
+    assert numbers(reports[0]) != numbers(reports[1])
+
+
+def test_memory_is_bounded_by_the_node_limit(think) -> None:
+    search = make(FakePolicy(), material(), nodes=100, cache=50, n_thr=1, n_thr_adjusts=False)
+    board = Board(7)
+    for _ in range(4):
+        report = think(search, board, simulations=3000)
+        assert search.tree is not None and search.tree.head.n_nodes <= 100
+        assert report.simulations == 3000
+        assert all(len(cache) <= 50 for cache in search.caches.values())
+        board.play(report.best.point)
+
+
+def test_what_was_found_out_is_used_after_moves(think) -> None:
+    search = make(FakePolicy(), material())
+    board = Board(5)
+    first = think(search, board, simulations=6000)
+    board.play(first.best.line[0])
+    board.play(first.best.line[1])
+    second = think(search, board, simulations=10)
+    assert search.kept > 20
+    assert sum(c.visits for c in second.candidates) > 20
+    search.forget()
+    think(search, board, simulations=10)
+    assert search.kept == 0
+
+
+def test_the_cache_answers_for_positions_seen_before(think) -> None:
+    value = material()
+    search = make(value=value, lam=0.0, n_thr=0, n_thr_adjusts=False)
+    think(search, Board(3), simulations=300)
+    asked = value.positions
+    think(search, Board(3, komi=0.5), simulations=300)  # another komi, another tree, the same planes
+    assert 0 < value.positions - asked < asked / 2
+
+
+def test_a_net_for_another_size_is_done_without(think) -> None:
+    policy = FakePolicy()
+    policy.points = 361  # type: ignore[attr-defined]
+    report = think(make(policy), Board(5), simulations=50)
+    assert "another size" in report.errors[0] and policy.calls == 0
+
+
+def test_thresholds_follow_what_the_nets_can_answer(think) -> None:
+    slow = make(Late(FakePolicy(), 0.02), lam=1.0, n_thr=10, batch=1, queue=2)
+    think(slow, Board(9), seconds=1.0)
+    fast = make(FakePolicy(), lam=1.0, n_thr=10, batch=8, queue=64)
+    think(fast, Board(9), seconds=1.0)
+    assert fast.n_thr < slow.n_thr
+    assert slow.statistics()["policy net busy"] > 0.8
+
+
+# --- how fast, and for how long
+
+
+class Costless:
+    """Rollouts that cost nothing: a position is won or lost for good, by its hash."""
+
+    name = "costless"
+
+    def run(self, boards: np.ndarray, first: int, count: int, balances: np.ndarray, *rest: object) -> None:
+        balances[:count] = np.where(boards["hash"][first : first + count] >> np.uint64(20) & np.uint64(3), 10, 0)
+
+
+@pytest.mark.skipif(INTERPRETED, reason="interpreted")
+def test_tree_work_alone_does_a_hundred_thousand_simulations_a_second(think) -> None:
+    search = Search(SearchParams(lam=1.0, threads=1, deterministic=True), rollouts=Costless())
+    think(search, Board(19), simulations=1000)
+    rates = []
+    for _ in range(3):
+        search.forget()
+        began = time.thread_time()
+        search.think(Board(19), Limits(simulations=50_000))
+        rates.append(50_000 / (time.thread_time() - began))
+    assert max(rates) > 100_000
+
+
+@pytest.mark.slow
+def test_rollouts_alone_come_near_the_bare_kernel(think) -> None:
+    """Of processor time, since the machine may be busy; descending and backing up counted with the rollouts."""
+    boards, owner, state = new_boards(2, 19), np.zeros(VERTICES, np.int8), new_state(1)
+    uniform_rollouts(boards, 1, state, 10, owner)
+    search = Search(SearchParams(lam=1.0, threads=1, deterministic=True))
+    think(search, Board(19), simulations=1000)
+    shares = []
+    for _ in range(5):
+        began = time.thread_time()
+        uniform_rollouts(boards, 1, state, 20_000, owner)
+        bare = time.thread_time() - began
+        search.forget()
+        began = time.thread_time()
+        search.think(Board(19), Limits(simulations=20_000))
+        shares.append(bare / (time.thread_time() - began))
+    assert max(shares) > 0.85
+
+
+@pytest.mark.slow
+def test_a_long_search_takes_no_more_memory_than_its_node_limit(think) -> None:
+    search = Search(SearchParams(nodes=2000, n_thr=2, cache=500), policy=FakePolicy(), value=material())
+    sizes = []
+    for _ in range(6):
+        report = think(search, Board(19), seconds=10)
+        assert search.tree is not None and search.tree.head.n_nodes <= 2000
+        assert report.simulations > 1000 and all(len(cache) <= 500 for cache in search.caches.values())
+        sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    assert sizes[-1] - sizes[1] < 50_000  # kilobytes
