@@ -1,5 +1,6 @@
 """Every YAML in conf/ composes with its script and instantiates: a configuration that no test opens does not exist."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from mcts.params import SearchParams
 from pipelines import train_model
 from pipelines.wiring import CONF
 from tests.tiny_dataset import make_dataset
@@ -72,3 +74,15 @@ def del_hydra(cfg: DictConfig) -> None:
     with open_dict(cfg):
         del cfg["hydra"]
     HydraConfig.instance().cfg = None
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (CONF / "search").glob("*.yaml")))
+def test_every_search_instantiates(name: str) -> None:
+    search = composed("play_gtp", f"search={name}", "search.lam=0.25").search
+    assert isinstance(instantiate(search), SearchParams) and instantiate(search).lam == 0.25
+
+
+def test_the_default_search_says_every_number_but_those_of_the_script() -> None:
+    search = composed("play_gtp").search
+    assert instantiate(search) == SearchParams()
+    assert set(search) - {"_target_"} == {field.name for field in dataclasses.fields(SearchParams)} - {"threads", "seed"}

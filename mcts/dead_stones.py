@@ -1,0 +1,121 @@
+"""What is dead at the end of a game, what is in seki, and the score: `judge` is where to begin.
+
+Rollouts show who comes to own each point; strings that live whatever happens (Benson) are exempt from them. The score is area
+with the dead stones taken off: Chinese rules, where players agree about the dead. `Board.score` is Tromp-Taylor, where all
+stones live. `useless_moves` are those that cannot gain a point of area, whoever moves first afterwards.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.board import Board
+from data.board_kernels import STRIDE, VERTICES
+from data.coords import BLACK, EMPTY, MAX_SIZE, WHITE
+from mcts.dead_stones_kernels import SAFE_POINT, SAFE_STONE, SAFE_VACANT, pass_alive, sum_owners
+from mcts.rollout_kernels import new_state
+
+ROLLOUTS = 400  # on 19x19 a few hundredths of a second; the mean of a point is then known to 0.05
+# Mean owner, from the stone's own view, below which a string counts as dead. At the end of 194 games of GNU Go against itself
+# this names the same dead stones as GNU Go in 187; -0.1 does in 181, -0.3 in 155, +0.2 in 169.
+DEAD = 0.0
+UNDECIDED = 0.9  # mean owner up to which a string may be in seki
+
+
+@dataclass(frozen=True)
+class Judgement:
+    alive: tuple[tuple[int, ...], ...]  # strings, each with its points in order
+    dead: tuple[tuple[int, ...], ...]
+    seki: tuple[tuple[int, ...], ...]  # alive because nobody can move there; see `is_locked`
+    owner: np.ndarray  # float32 [points], +1 Black's ... -1 White's
+    score: float  # Black's area less White's and komi, dead stones taken off
+
+    def result(self) -> str:
+        return to_result(self.score)
+
+
+def to_result(score: float) -> str:
+    """As SGF and GTP write it: B+3.5, W+0.5, 0."""
+    return "0" if score == 0 else f"{'B' if score > 0 else 'W'}+{abs(score):g}"
+
+
+def judge(board: Board, owner: np.ndarray | None = None, *, rollouts: int = ROLLOUTS, seed: int = 0) -> Judgement:
+    """Each string's fate; `owner` from better rollouts, such as a search's, takes the place of random ones."""
+    owner = mean_owners(board, rollouts, seed) if owner is None else owner
+    safe = {colour: safe_points(board, colour) for colour in (BLACK, WHITE)}
+    fate: dict[str, list[tuple[int, ...]]] = {"alive": [], "dead": [], "seki": []}
+    for string in strings(board):
+        colour = board.colour_at(string[0])
+        if safe[-colour][string[0]] == SAFE_POINT:
+            fate["dead"].append(string)
+        elif safe[colour][string[0]] == SAFE_STONE:
+            fate["alive"].append(string)
+        else:
+            mean = colour * float(owner[list(string)].mean())
+            locked = abs(mean) < UNDECIDED and is_locked(board, string)
+            fate["seki" if locked else "dead" if mean < DEAD else "alive"].append(string)
+    after = without(board, [point for string in fate["dead"] for point in string])
+    return Judgement(tuple(fate["alive"]), tuple(fate["dead"]), tuple(fate["seki"]), owner, after.score())
+
+
+def strings(board: Board) -> list[tuple[int, ...]]:
+    """All strings of the board, in the order of their first points."""
+    found: dict[tuple[int, ...], None] = {}
+    for point in np.flatnonzero(board.colours()).tolist():
+        if not any(point in string for string in found):
+            found[tuple(board.string(point))] = None
+    return list(found)
+
+
+def is_locked(board: Board, string: tuple[int, ...]) -> bool:
+    """Seki, which random rollouts don't know: whoever takes a liberty of the string is in atari and has captured nothing.
+
+    At least one such move is an attacker's and adds to a string of his: a single stone thrown into an eye locks nothing.
+    """
+    colour = board.colour_at(string[0])
+    liberties = board.liberties(string[0])
+    against = False
+    for point in liberties:
+        for player in (colour, -colour):
+            after = board.copy()
+            after.ko_rule = "simple"
+            if not after.is_legal(point, player):
+                continue
+            after.play(point, player)
+            if len(after.liberties(point)) > 1 or (after.colours() == -player).sum() < (board.colours() == -player).sum():
+                return False
+            against |= player != colour and len(after.string(point)) > 2
+    return len(liberties) > 1 and against
+
+
+def without(board: Board, dead: list[int]) -> Board:
+    after = board.copy()
+    after.setup(empty=dead)
+    return after
+
+
+def mean_owners(board: Board, rollouts: int = ROLLOUTS, seed: int = 0) -> np.ndarray:
+    """Over random rollouts with either player first, float32 [points]."""
+    boards = np.concatenate([board.record, board.record]).view(np.recarray)
+    sums = np.zeros(VERTICES, np.int32)
+    sum_owners(boards, new_state(seed), rollouts, sums)
+    return np.asarray(to_points(board, sums) / max(1, rollouts), np.float32)
+
+
+def safe_points(board: Board, colour: int) -> np.ndarray:
+    """uint8 [points]: what Benson's rule says, in the words of `dead_stones_kernels`."""
+    safe = np.zeros(VERTICES, np.uint8)
+    pass_alive(board.record, 0, colour, safe)
+    return to_points(board, safe)
+
+
+def useless_moves(board: Board, colour: int) -> np.ndarray:
+    """bool [points]: empty points where a stone of `colour` dies for sure, or fills own safe territory with nothing to take."""
+    mine, theirs = safe_points(board, colour), safe_points(board, -colour)
+    return (board.colours().ravel() == EMPTY) & ((theirs >= SAFE_POINT) | (mine == SAFE_VACANT))
+
+
+def to_points(board: Board, vertices: np.ndarray) -> np.ndarray:
+    """An array over vertices as one over points."""
+    rows = vertices[: STRIDE * (MAX_SIZE + 2)].reshape(MAX_SIZE + 2, STRIDE)
+    return np.ascontiguousarray(rows[1 : board.size + 1, 1 : board.size + 1]).ravel()

@@ -1,0 +1,187 @@
+"""GTP commands that tell what the engine thinks while it thinks, and overlays for GoGui.
+
+lz-analyze, kata-analyze                     lines every so often, until the next line comes in
+lz-genmove_analyze, kata-genmove_analyze     the same while a move is searched, and then the move
+cgos-genmove_analyze                         one line of JSON, and the move
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from data.coords import PASS, to_gtp
+from mcts.gtp_arguments import COLOURS, GtpError, colour, number, take, vertex, whole
+from mcts.gtp_commands import command, name_of
+from mcts.protocols import Limits, Report
+from mcts.report import Wanted, to_cgos, to_kata, to_lz, to_table
+
+if TYPE_CHECKING:
+    from mcts.gtp import Engine
+
+# Of kata-analyze; those that nothing here can answer are understood and left.
+FLAGS = (
+    "ownership",
+    "rootinfo",
+    "ownershipstdev",
+    "movesownership",
+    "movesownershipstdev",
+    "pvvisits",
+    "pvedgevisits",
+    "noresultvalue",
+)
+Line = Callable[["Engine", Report, int, Wanted], str]
+
+
+@command("lz-genmove_analyze")
+def lz_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
+    return genmove_with(engine, arguments, lz_line)
+
+
+@command("kata-genmove_analyze")
+def kata_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
+    return genmove_with(engine, arguments, kata_line)
+
+
+@command("cgos-genmove_analyze")
+def cgos_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
+    """The last word on the position alone: whoever stores it wants one line."""
+    who, _ = analysis(engine, arguments)
+    board = engine.player.position(who)
+    choice = engine.player.genmove(who)
+    engine.begin_stream()
+    engine.write(to_cgos(choice.report, board.size, board.komi, who) + "\n")
+    return f"play {name_of(engine, choice)}"
+
+
+@command("lz-analyze")
+def lz_analyze(engine: "Engine", arguments: list[str]) -> str:
+    return analyze_with(engine, arguments, lz_line)
+
+
+@command("kata-analyze")
+def kata_analyze(engine: "Engine", arguments: list[str]) -> str:
+    return analyze_with(engine, arguments, kata_line)
+
+
+def lz_line(engine: "Engine", report: Report, who: int, wanted: Wanted) -> str:
+    return to_lz(report, engine.player.board.size, wanted)
+
+
+def kata_line(engine: "Engine", report: Report, who: int, wanted: Wanted) -> str:
+    board = engine.player.board
+    return to_kata(report, board.size, board.komi, who, wanted)
+
+
+def genmove_with(engine: "Engine", arguments: list[str], line: Line) -> str:
+    who, wanted = analysis(engine, arguments)
+    engine.begin_stream()
+    spoken: list[bool] = []
+
+    def watch(report: Report) -> None:
+        spoken.append(True)
+        engine.write(line(engine, report, who, wanted) + "\n")
+
+    choice = engine.player.genmove(who, watch, wanted.interval)
+    if not spoken:
+        watch(choice.report)
+    return f"play {name_of(engine, choice)}"
+
+
+def analyze_with(engine: "Engine", arguments: list[str], line: Line) -> str:
+    """Until the next line comes in. A thinker that is done earlier has its last word repeated once, and then all is quiet."""
+    who, wanted = analysis(engine, arguments)
+    player = engine.player
+    player.thinker  # noqa: B018  (made now: what can't be opened is then an error, not an empty analysis)
+    engine.begin_stream()
+
+    def watch(report: Report) -> None:
+        engine.write(line(engine, report, who, wanted) + "\n")
+
+    watch(player.analyze(who, engine.inbox.waiting, watch, wanted.interval))
+    engine.inbox.waiting.wait()
+    return ""
+
+
+def analysis(engine: "Engine", arguments: list[str]) -> tuple[int, Wanted]:
+    """`[colour] [interval] [key value ...]`: intervals are in hundredths of a second."""
+    words = arguments.copy()
+    board = engine.player.board
+    who = COLOURS[words.pop(0).lower()] if words and words[0].lower() in COLOURS else board.to_play
+    found: dict[str, float] = {}
+    flags: dict[str, bool] = {}
+    points: dict[str, set[int]] = {"avoid": set(), "allow": set()}
+    if words and words[0].isascii() and words[0].isdigit():
+        found["interval"] = whole(words.pop(0))
+    while words:
+        key = words.pop(0).lower()
+        if key in ("interval", "minmoves", "maxmoves"):
+            found[key] = number(take(words, key))
+        elif key in FLAGS:
+            flags[key] = take(words, key).lower() == "true"
+        elif key in points:
+            whose, listed, _ = colour(take(words, key)), take(words, key), whole(take(words, key))
+            if whose == who:
+                points[key] |= {vertex(text, board.size) for text in listed.split(",") if text}
+        else:
+            raise GtpError(f"syntax error: {key}")
+    return who, Wanted(
+        interval=max(0.01, found.get("interval", 50) / 100),
+        least=max(1, int(found.get("minmoves", 1))),
+        most=max(1, int(found.get("maxmoves", 50))),
+        avoid=frozenset(points["avoid"]),
+        allow=frozenset(points["allow"]),
+        ownership=flags.get("ownership", False),
+        root=flags.get("rootinfo", False),
+    )
+
+
+# --- GoGui's overlays
+
+
+@command("gogui-analyze_commands")
+def gogui_analyze_commands(engine: "Engine", arguments: list[str]) -> str:
+    lines = (
+        "dboard/Owner of each point/lambdago-owner",
+        "dboard/Prior of each move/lambdago-prior",
+        "hstring/Candidates of the last search/lambdago-candidates",
+        "plist/Dead stones/lambdago-dead",
+        "none/Forget what was searched/clear_cache",
+    )
+    return "\n".join(lines)
+
+
+@command("lambdago-owner")
+def owner(engine: "Engine", arguments: list[str]) -> str:
+    """Black's +1, White's -1: the mean of rollouts."""
+    return matrix(engine.player.judge().owner, engine.player.board.size)
+
+
+@command("lambdago-prior")
+def prior(engine: "Engine", arguments: list[str]) -> str:
+    player = engine.player
+    player.rest()
+    report = player.thinker.think(player.position(player.board.to_play), Limits(simulations=1))
+    priors = np.zeros(player.board.size**2)
+    for candidate in report.candidates:
+        if candidate.point != PASS:
+            priors[candidate.point] = candidate.prior
+    return matrix(priors, player.board.size)
+
+
+@command("lambdago-candidates")
+def candidates(engine: "Engine", arguments: list[str]) -> str:
+    last = engine.player.last
+    if last is None:
+        raise GtpError("no move has been searched yet")
+    return to_table(last.report, engine.player.board.size)
+
+
+@command("lambdago-dead")
+def dead(engine: "Engine", arguments: list[str]) -> str:
+    size = engine.player.board.size
+    return " ".join(to_gtp(point, size) for string in engine.player.judge().dead for point in string)
+
+
+def matrix(values: np.ndarray, size: int) -> str:
+    return "\n".join(" ".join(f"{value:.3f}" for value in row) for row in values.reshape(size, size))

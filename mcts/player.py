@@ -1,0 +1,332 @@
+"""A player: a game, a thinker, a clock for each colour, and manners. `Player.genmove` is where to begin.
+
+Manners: it resigns when its best move has been worth less than `resign` for three own turns in a row. It passes when nothing
+sensible is left, or when the game is won as the board stands, whether dead stones count or not (see `Manners.agreed`): if the
+thinker wants to pass, and in any case if the opponent has passed. A thinker that fails does not lose the game: what went wrong is
+told to `log`, and a sensible move is played in its stead. Pondering runs on the opponent's time in a thread of its own.
+
+Thinkers come from a function of the board's size, called when one is first needed: nets fit one size.
+"""
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.board import Board
+from data.coords import BLACK, MAX_SIZE, PASS, WHITE, to_gtp
+from data.record import GameRecord
+from mcts.clock import Clock, TimeRules
+from mcts.dead_stones import Judgement, judge, to_result
+from mcts.policy_player import RandomPlayer, has_passed, is_won, sensible_moves
+from mcts.positions import replay
+from mcts.protocols import Limits, Report, Thinker, Watch
+
+RESIGN = -1  # instead of a move
+
+
+@dataclass(frozen=True)
+class Manners:
+    seconds: float | None = 5.0  # a move, where no clock runs
+    simulations: int | None = None  # a move at most, clock or not
+    resign: float | None = -0.8  # value of the best move, from -1 to +1; None never resigns
+    resign_turns: int = 3
+    lag: float = 0.5  # seconds kept for what lies between us and the referee
+    ponder: bool = False
+    agreed: bool = True  # dead stones are taken off at the end, as people and KGS do; False: all count, as on CGOS
+
+
+@dataclass
+class Side:
+    """What belongs to one colour."""
+
+    clock: Clock
+    bad_turns: int = 0  # in a row, in which the best move was worth less than the threshold
+
+
+@dataclass
+class Choice:
+    move: int  # a point, PASS or RESIGN
+    report: Report
+    seconds: float
+    why: str = ""  # where it is not simply the thinker's best
+
+
+@dataclass
+class Pondering:
+    thread: threading.Thread
+    limits: Limits
+
+
+class Player:
+    def __init__(
+        self,
+        thinkers: Callable[[int], Thinker],
+        manners: Manners | None = None,
+        *,
+        size: int = MAX_SIZE,
+        komi: float = 7.5,
+        log: Callable[[str], None] = lambda text: None,
+        now: Callable[[], float] = time.monotonic,
+        seed: int = 0,
+    ):
+        self.thinkers = thinkers
+        self.manners = manners or Manners()
+        self.log = log
+        self.now = now
+        self.fallback = RandomPlayer(seed=seed, name="fallback")
+        self.ko = "positional"
+        self.agreed = self.manners.agreed
+        self.board = Board(size, komi=komi)
+        self.rules = TimeRules()
+        self.sides = self.new_sides()
+        self.placed: dict[int, int] = {}  # set-up before the first move: point -> colour
+        self.known: dict[int, Thinker] = {}
+        self.opening = threading.Lock()  # of a thinker: it may be made ahead in another thread
+        self.pondering: Pondering | None = None
+        self.last: Choice | None = None
+
+    # --- the game
+
+    def new_game(self, size: int | None = None, komi: float | None = None) -> None:
+        self.rest()
+        size = self.board.size if size is None else size
+        self.board = Board(size, komi=self.board.komi if komi is None else komi, ko=self.ko)
+        self.placed = {}
+        self.sides = self.new_sides()
+        self.last = None
+        if size in self.known:
+            self.known[size].forget()
+
+    def new_sides(self) -> dict[int, Side]:
+        return {colour: Side(Clock(self.rules, self.manners.lag)) for colour in (BLACK, WHITE)}
+
+    def set_komi(self, komi: float) -> None:
+        self.rest()
+        self.board.komi = komi
+
+    def set_rules(self, ko: str, *, agreed: bool) -> None:
+        self.rest()
+        self.ko = self.board.ko_rule = ko
+        self.agreed = agreed
+
+    def set_time(self, rules: TimeRules) -> None:
+        """A clock will run, so the thinker is made now: nets that load later would lose the game on time."""
+        if rules.kind != "none":
+            try:
+                self.thinker  # noqa: B018
+            except Exception as error:  # told again when a move is asked for
+                self.log(f"not ready: {error}")
+        self.rules = rules
+        for side in self.sides.values():
+            side.clock = Clock(rules, self.manners.lag)
+
+    def play(self, move: int, colour: int) -> None:
+        """A turn that somebody else decided. Superko is not held against it: others count positions in other ways."""
+        self.rest()
+        rule, self.board.ko_rule = self.board.ko_rule, "simple"
+        try:
+            self.board.play(move, colour)
+        finally:
+            self.board.ko_rule = rule
+
+    def undo(self) -> None:
+        self.rest()
+        self.board.undo()
+        for side in self.sides.values():
+            side.bad_turns = 0
+
+    def place(self, stones: dict[int, int], to_play: int) -> None:
+        """Set-up on an empty board: handicap, or a whole position without history."""
+        self.rest()
+        fresh = Board(self.board.size, komi=self.board.komi, ko=self.ko)
+        fresh.setup(
+            **{name: [p for p, c in stones.items() if c == colour] for name, colour in (("black", BLACK), ("white", WHITE))}
+        )
+        fresh.to_play = to_play
+        self.board = fresh
+        self.placed = dict(stones)
+
+    def load(self, record: GameRecord, moves: int | None = None) -> None:
+        """The position of a record after so many moves; raises ValueError where it is not legal."""
+        self.rest()
+        count = len(record.moves) if moves is None else min(moves, len(record.moves))
+        komi = self.board.komi if np.isnan(record.komi) else float(record.komi)
+        board, placed = replay(record, count, komi, self.ko)
+        self.board, self.placed = board, placed
+        self.sides = self.new_sides()
+        if board.size in self.known:
+            self.known[board.size].forget()
+
+    def record(self, black: str = "", white: str = "", result: str = "?") -> GameRecord:
+        """The game so far, ready for `write_game`."""
+        points = sorted(self.placed)
+        moves = self.board.moves
+        handicap = len(points) if points and all(self.placed[point] == BLACK for point in points) and len(points) > 1 else 0
+        return GameRecord(
+            size=self.board.size,
+            moves=np.array([move for move, _ in moves], np.int16),
+            colours=np.array([colour for _, colour in moves], np.int8),
+            setup_ply=np.zeros(len(points), np.int16),
+            setup_point=np.array(points, np.int16),
+            setup_colour=np.array([self.placed[point] for point in points], np.int8),
+            komi=self.board.komi,
+            rules="Chinese",
+            result=result,
+            handicap=handicap,
+            black_name=black,
+            white_name=white,
+        )
+
+    # --- thinking
+
+    @property
+    def thinker(self) -> Thinker:
+        size = self.board.size
+        with self.opening:
+            if size not in self.known:
+                self.known[size] = self.thinkers(size)
+            return self.known[size]
+
+    def is_made(self, seconds: float) -> bool:
+        """Whether no other thread is making the thinker, or is done within so many seconds."""
+        made = self.opening.acquire(timeout=min(seconds, threading.TIMEOUT_MAX))
+        if made:
+            self.opening.release()
+        return made
+
+    def genmove(self, colour: int, watch: Watch | None = None, every: float = 0.0, *, cleanup: bool = False) -> Choice:
+        """Think, decide, and play what was decided on the board."""
+        choice = self.choose(colour, watch, every, cleanup=cleanup)
+        if choice.move != RESIGN:
+            self.board.play(choice.move, colour)
+            if self.manners.ponder and not self.board.ended:
+                self.ponder()
+        return choice
+
+    def choose(self, colour: int, watch: Watch | None = None, every: float = 0.0, *, cleanup: bool = False) -> Choice:
+        """The same without playing it. The clock of `colour` runs."""
+        started = self.now()
+        self.rest()
+        side = self.sides[colour]
+        board = self.position(colour)
+        if self.board.ended and self.board.size in self.known:  # what was searched took the game for over
+            self.thinker.forget()
+        hurry = side.clock.is_short() or not self.is_made(side.clock.hard_limit() / 2)
+        planned = side.clock.allowance(self.board.ply, board.size**2)
+        report, failed = self.think(board, self.limits(planned), watch, every, hurry=hurry)
+        move, why = (
+            self.clean_up(board, report) if cleanup else self.decide(board, report, side, agreed=self.agreed and not hurry)
+        )
+        seconds = self.now() - started
+        side.clock.spend(seconds, planned)
+        self.last = Choice(move, report, seconds, failed or why)
+        return self.last
+
+    def think(self, board: Board, limits: Limits, watch: Watch | None, every: float, *, hurry: bool) -> tuple[Report, str]:
+        if hurry:
+            return self.fallback.think(board, limits), "time is short"
+        thinker = self.thinker  # what can't be opened is an error, and no reason to play anything
+        try:
+            report = thinker.think(board, limits, watch, every)
+            for error in report.errors:
+                self.log(f"thinking went on without {error}")
+            return report, ""
+        except BrokenPipeError:  # of whoever watches: nobody listens any more
+            raise
+        except Exception as error:
+            self.log(f"the thinker failed, a sensible move is played instead\n{traceback.format_exc().rstrip()}")
+            return self.fallback.think(board, limits), f"the thinker failed: {error}"
+
+    def analyze(self, colour: int, stop: threading.Event, watch: Watch, every: float) -> Report:
+        """Think about the position with `colour` to move until told to stop."""
+        self.rest()
+        if self.board.ended:
+            self.thinker.forget()
+        return self.thinker.think(self.position(colour), Limits(stop=stop), watch, every)
+
+    def position(self, colour: int) -> Board:
+        """What a thinker is shown. After two passes the game goes on: somebody wants to see it cleaned up."""
+        board = self.board.copy()
+        board.to_play = colour
+        if board.ended:
+            board.record["passes"] = 0
+        return board
+
+    def limits(self, planned: float | None) -> Limits:
+        seconds = self.manners.seconds if planned is None else planned
+        if seconds is None and self.manners.simulations is None:
+            seconds = 1.0  # somewhere it has to end
+        return Limits(simulations=self.manners.simulations, seconds=seconds)
+
+    def ponder(self) -> None:
+        limits = Limits()
+        board = self.position(self.board.to_play)
+        thread = threading.Thread(target=self.ponder_on, args=(self.thinker, board, limits), name="ponder", daemon=True)
+        self.pondering = Pondering(thread, limits)
+        thread.start()
+
+    def ponder_on(self, thinker: Thinker, board: Board, limits: Limits) -> None:
+        try:
+            thinker.think(board, limits)
+        except Exception:
+            self.log(f"pondering failed\n{traceback.format_exc().rstrip()}")
+
+    def rest(self) -> None:
+        """End pondering: a thinker has one thing to think about at a time."""
+        if self.pondering is not None:
+            self.pondering.limits.stop.set()
+            self.pondering.thread.join()
+            self.pondering = None
+
+    def close(self) -> None:
+        self.rest()
+        for thinker in self.known.values():
+            thinker.close()
+
+    # --- manners
+
+    def decide(self, board: Board, report: Report, side: Side, *, agreed: bool) -> tuple[int, str]:
+        best = report.best
+        if self.manners.resign is not None:
+            side.bad_turns = side.bad_turns + 1 if best.value < self.manners.resign else 0
+            if side.bad_turns >= self.manners.resign_turns:
+                return RESIGN, f"worth {best.value:+.2f} or less for {side.bad_turns} turns"
+        open_moves = set(sensible_moves(board))
+        if not open_moves:
+            return PASS, "nothing sensible is left"
+        if (has_passed(board) or best.point == PASS) and is_won(board, agreed=agreed):
+            return PASS, "" if best.point == PASS else "the opponent passed, and the game is won"
+        if best.point == PASS:
+            return self.first_of(report, open_moves), "passing would lose as the board stands"
+        if best.point not in open_moves and not board.is_legal(best.point):
+            self.log(f"the thinker wanted {to_gtp(best.point, board.size)}, which is not legal")
+            return self.first_of(report, open_moves), "its best move is not legal"
+        if best.point not in open_moves:
+            return self.first_of(report, open_moves), "its best move gains nothing"
+        return best.point, ""
+
+    def first_of(self, report: Report, moves: set[int]) -> int:
+        """The thinker's first choice among these; any of them if it has said nothing about them."""
+        return next((candidate.point for candidate in report.candidates if candidate.point in moves), min(moves))
+
+    def clean_up(self, board: Board, report: Report) -> tuple[int, str]:
+        """Take dead stones of the opponent off the board one liberty after the other, and pass when there are none."""
+        dead = [string for string in self.judge().dead if board.colour_at(string[0]) == -board.to_play]
+        liberties = {point for string in dead for point in board.liberties(string[0])}
+        open_moves = {point for point in liberties if board.is_legal(point)}
+        if not open_moves:
+            return PASS, "no dead stones are left to take"
+        return self.first_of(report, open_moves), "dead stones are taken off"
+
+    # --- the end
+
+    def judge(self) -> Judgement:
+        self.rest()
+        return judge(self.board)
+
+    def final_score(self) -> str:
+        return to_result(self.judge().score)

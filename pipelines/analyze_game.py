@@ -1,0 +1,280 @@
+"""What the program thinks of a game, move by move: `python pipelines/analyze_game.py game.sgf`.
+
+For each move: how likely Black was to win before it, by the search, the value net and rollouts; what the move cost; how
+surprising the policy net found it; and what it would have preferred. A table, a chart and the game with comments.
+"""
+
+import json
+import math
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.markup import escape
+
+from pipelines.console import console, make_table
+from pipelines.options import OptionError, convert
+from pipelines.thinkers import Thinkers, thinker_options
+from pipelines.wiring import plain, script
+
+if TYPE_CHECKING:
+    from data.board import Board
+    from data.record import GameRecord
+    from mcts.protocols import Report
+
+WIDTH = 120  # columns where there is no terminal
+LINE = 8  # moves of a continuation that are shown
+MISTAKES = 10  # in the list of the worst
+
+
+class GameError(ValueError):
+    """There is no game to analyse."""
+
+
+def run(cfg: DictConfig) -> dict[str, Any]:
+    options = checked(plain(cfg))
+    path = Path(str(options["game"])).expanduser().absolute()
+    thinkers = Thinkers(thinker_options(options), lambda text: console.print(text, markup=False))
+    record = read_game(path)
+    komi = options["komi"] if options["komi"] is not None else (7.5 if math.isnan(record.komi) else float(record.komi))
+    rows = analyse(record, komi, thinkers, options)
+    folder = Path(options["output"]).expanduser().absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {"game": str(path), "black": record.black_name, "white": record.white_name, "komi": komi, "moves": rows}
+    show(found, rows)
+    files = write_all(folder, path.stem, record, found, rows)
+    console.print(f"{', '.join(file.name for file in files)} in {folder}", markup=False, soft_wrap=True)
+    return found
+
+
+def checked(options: dict[str, Any]) -> dict[str, Any]:
+    kinds: dict[str, Any] = {
+        "engine": str, "device": str, "threads": int, "symmetries": int, "temperature": float, "seed": int,
+        "seconds": float | None, "simulations": int | None, "first": int, "last": int | None, "komi": float | None,
+    }  # fmt: skip
+    for key, kind in kinds.items():
+        options[key] = convert(options[key], kind, key)
+    if options["seconds"] is None and options["simulations"] is None:
+        raise OptionError("seconds and simulations are null: thinking about a move would never end")
+    if options["first"] < 1 or (options["last"] is not None and options["last"] < options["first"]):
+        raise OptionError(f"first={options['first']} last={options['last']}: moves are numbered from 1")
+    options["threads"] = options["threads"] or os.cpu_count() or 1
+    return options
+
+
+def read_game(path: Path) -> "GameRecord":
+    from mcts.gtp_arguments import GtpError
+    from mcts.gtp_commands import load_record
+
+    try:
+        return load_record(path)
+    except GtpError as error:
+        raise GameError(f"{path}: {error}") from None
+
+
+def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row for each move that was asked for."""
+    from data.coords import to_gtp
+    from mcts.positions import walk
+    from mcts.protocols import Limits
+
+    last = len(record.moves) if options["last"] is None else min(options["last"], len(record.moves))
+    if options["first"] > last:
+        raise GameError(f"first={options['first']}: the game has {len(record.moves)} moves")
+    thinker = thinkers(record.size)
+    priors = Surprise(thinkers, record.size)
+    rows: list[dict[str, Any]] = []
+    standings: list[float | None] = []  # Black's, before each of the moves and after the last one
+    with console.status("thinking") as status:
+        try:
+            for ply, (board, _) in enumerate(walk(record, komi)):
+                if ply > last:
+                    break
+                if ply < options["first"] - 1:
+                    continue
+                status.update(f"move {ply + 1} of {last}")
+                shown = board.copy()
+                if shown.record["passes"]:  # a search would judge whether to end the game with another pass
+                    shown.record["passes"] = 0
+                    thinker.forget()
+                report = thinker.think(shown, Limits(simulations=options["simulations"], seconds=options["seconds"]))
+                standings.append(standing(report, board.to_play))
+                if ply < last:
+                    rows.append(make_row(record, ply, board, report, priors))
+                    if thinkers.options.value is None:  # ends of games count as answers of a net that is not there
+                        rows[-1]["net"] = None
+        except ValueError as error:
+            raise GameError(f"{record.source}: {error}") from None
+        finally:
+            thinker.close()
+    for row, before, after in zip(rows, standings, standings[1:], strict=False):
+        if before is not None and after is not None:
+            row["loss"] = (1 if row["colour"] == "B" else -1) * (before - after)
+    assert all(to_gtp(int(record.moves[row["number"] - 1]), record.size) == row["move"] for row in rows)
+    return rows
+
+
+def make_row(record: "GameRecord", ply: int, board: "Board", report: "Report", priors: "Surprise") -> dict[str, Any]:
+    from data.coords import BLACK, to_gtp
+
+    move, sign, best = int(record.moves[ply]), board.to_play, report.best
+    share, rank = priors.of(board, move)
+    return {
+        "number": ply + 1,
+        "colour": "B" if sign == BLACK else "W",
+        "move": to_gtp(move, record.size),
+        "value": standing(report, sign),
+        "net": mean(report, "net_value", sign),
+        "rollouts": mean(report, "rollout_value", sign),
+        "loss": None,  # of the mover's value, from -2 to +2: known when the next position is
+        "prior": share,
+        "rank": rank,
+        "surprise": None if share is None else -math.log2(max(share, 1e-9)),
+        "best": to_gtp(best.point, record.size),
+        "best_prior": best.prior,
+        "line": [to_gtp(point, record.size) for point in best.line[:LINE]],
+        "simulations": report.simulations,
+    }
+
+
+def standing(report: "Report", sign: int) -> float | None:
+    """Black's value; None where the thinker has no opinion, as a policy net alone."""
+    silent = all(math.isnan(c.net_value) and math.isnan(c.rollout_value) for c in report.candidates)
+    return None if silent else sign * report.value
+
+
+def mean(report: "Report", part: str, sign: int) -> float | None:
+    """Black's value by the net or by rollouts alone, over all moves that were tried; None where there is none."""
+    known = [(getattr(c, part), c.visits) for c in report.candidates if c.visits and not math.isnan(getattr(c, part))]
+    visits = sum(count for _, count in known)
+    return sign * sum(value * count for value, count in known) / visits if visits else None
+
+
+class Surprise:
+    """What the policy net alone says of a move: a search's priors may be flattened."""
+
+    def __init__(self, thinkers: Thinkers, size: int):
+        from data.planes import PlaneEncoder
+
+        net = thinkers.open({"policy": True, "value": False}).get("policy")
+        self.net = net if net is not None and net.card.size == size else None
+        self.encoder = PlaneEncoder()
+
+    def of(self, board: "Board", move: int) -> tuple[float | None, int | None]:
+        """Its probability, and its place among the moves; None for passes, which nets don't know."""
+        import numpy as np
+
+        if self.net is None or move >= board.size**2:
+            return None, None
+        logs = self.net.answer_packed(self.encoder.packed(board)[None], np.array([board.to_play], np.int8))[0]
+        return float(np.exp(logs[move])), int((logs > logs[move]).sum()) + 1
+
+
+# --- showing
+
+
+def show(found: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    lines = [cells(row) for row in rows]
+    names = ["", "", "move", "B wins", "net", "rollouts", "cost", "policy", "rank", "bits", "preferred", "and then"]
+    out = console if console.is_terminal else Console(width=WIDTH, highlight=False)
+    title = f"{found['black'] or 'Black'} - {found['white'] or 'White'}, komi {found['komi']:g}"
+    out.print(make_table(escape(title), names, lines), "")
+    for text in conclusions(rows):
+        console.print(text, markup=False, soft_wrap=True)
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """A line of the table."""
+    cost = "" if row["loss"] is None else f"{50 * row['loss']:+.1f}"
+    bits = "" if row["surprise"] is None else f"{row['surprise']:.1f}"
+    place = "" if row["rank"] is None else str(row["rank"])
+    chances = [chance(row[key]) for key in ("value", "net", "rollouts")]
+    preferred = [f"{row['best']} {share(row['best_prior'])}", " ".join(row["line"][1:5])]
+    return [str(row["number"]), row["colour"], row["move"], *chances, cost, share(row["prior"]), place, bits, *preferred]
+
+
+def conclusions(rows: list[dict[str, Any]]) -> list[str]:
+    """A few sentences: how often each player found the policy's first choice, and what cost most."""
+    texts = []
+    for key, name in (("B", "Black"), ("W", "White")):
+        ranks = [row["rank"] for row in rows if row["colour"] == key and row["rank"] is not None]
+        if ranks:
+            bits = [row["surprise"] for row in rows if row["colour"] == key and row["surprise"] is not None]
+            first, five = (sum(rank <= k for rank in ranks) / len(ranks) for k in (1, 5))
+            texts.append(f"{name}: {first:.0%} of moves are the policy's first choice, {five:.0%} among five; "
+                         f"{sum(bits) / len(bits):.2f} bits of surprise a move")  # fmt: skip
+    costly = sorted((row for row in rows if (row["loss"] or 0) > 0.1), key=lambda row: -row["loss"])
+    if costly:
+        texts.append(
+            "Cost most: "
+            + ", ".join(f"{r['number']} {r['colour']} {r['move']} ({50 * r['loss']:.0f}%)" for r in costly[:MISTAKES])
+        )
+    return texts
+
+
+def chance(value: float | None) -> str:
+    return "" if value is None else f"{50 * (value + 1):.1f}%"
+
+
+def share(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f}%"
+
+
+def comment(row: dict[str, Any]) -> str:
+    parts = []
+    if row["value"] is not None:
+        inner = [
+            f"{name} {chance(row[key])}" for key, name in (("net", "value net"), ("rollouts", "rollouts")) if row[key] is not None
+        ]
+        parts.append(f"Before this move Black wins {chance(row['value'])}" + (f" ({', '.join(inner)})" if inner else "") + ".")
+    if row["loss"] is not None:
+        parts.append(f"The move costs {50 * row['loss']:.1f} points of that.")
+    if row["prior"] is not None:
+        parts.append(f"Policy: {share(row['prior'])}, choice number {row['rank']}, surprise {row['surprise']:.1f} bits.")
+    if row["best"] != row["move"]:
+        parts.append(f"Preferred: {' '.join(row['line'])}.")
+    elif len(row["line"]) > 1:
+        parts.append(f"Expected to go on: {' '.join(row['line'][1:])}.")
+    return "\n".join(parts)
+
+
+def write_all(folder: Path, stem: str, record: "GameRecord", found: dict[str, Any], rows: list[dict[str, Any]]) -> list[Path]:
+    from data.sgf_writer import write_game
+    from pipelines.match_plots import game_chart
+
+    sgf, png, table = (folder / f"{stem}.{suffix}" for suffix in ("analysis.sgf", "png", "json"))
+    sgf.write_text(write_game(record, {row["number"] - 1: comment(row) for row in rows}), encoding="utf-8")
+    title = f"{found['black'] or 'Black'} - {found['white'] or 'White'}"
+    simulations = sorted(row["simulations"] for row in rows)[len(rows) // 2]
+    thought = f"; {simulations:,} simulations a move" if simulations > 1 else ""
+    subtitle = f"{record.date or 'undated'}, komi {found['komi']:g}, {record.result}{thought}"
+    game_chart(png, rows, title, subtitle)
+    table.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return [table, png, sgf]
+
+
+@script("analyze_game")
+def analyze(cfg: DictConfig) -> None:
+    run(cfg)
+
+
+def main() -> None:
+    """A word without `=` is the game: `analyze_game.py game.sgf` is short for `game=game.sgf`."""
+    sys.argv[1:] = [named(word) for word in sys.argv[1:]]
+    analyze()
+
+
+def named(word: str) -> str:
+    if word.startswith("-") or ("=" in word and not Path(word).exists()):
+        return word
+    quoted = word.replace("'", "\\'")
+    return f"game='{quoted}'"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""A match as it is played: workers take games from one queue, and each game is kept as it ends.
+
+The folder of a match has an SGF of every game in games/, a line for each finished one in results.jsonl, what the match is in
+match.json, and what engines print on standard error in a file for each.
+"""
+
+import json
+import os
+import queue
+import re
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from data.coords import BLACK, WHITE
+from data.identity import identity
+from data.sgf_writer import write_game
+from pipelines.console import clock, console
+from pipelines.gtp_client import START, EngineError, GtpEngine
+from pipelines.match_games import Counter, GameRules, Played, play_game, to_record
+
+
+class MatchError(ValueError):
+    """No match can be played as asked."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    name: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """A game that is to be played. `key` is what tells on resuming whether it has been."""
+
+    number: int
+    first: int  # index of a contestant; the first of the pair, whatever its colour
+    second: int
+    black: int
+    opening: tuple[int, ...]
+    key: str
+
+
+def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules, options: dict[str, Any]) -> None:
+    """Make it, or see that what is there belongs to the same match: only the number of games may have grown."""
+    about = {
+        "contestants": [asdict(c) | {"command": list(c.command)} for c in contestants],
+        "rules": asdict(rules),
+        "opening_moves": options["opening_moves"],
+        "seed": options["seed"],
+    }
+    file = folder / "match.json"
+    if file.exists():
+        before = json.loads(file.read_text(encoding="utf-8"))
+        changed = [key for key in about if before.get(key) != json.loads(json.dumps(about[key]))]
+        if changed:
+            raise MatchError(f"{folder} holds a match with other {', '.join(changed)} (see {file.name}); choose another output")
+    (folder / "games").mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_results(file: Path) -> dict[str, dict[str, Any]]:
+    """Finished games by key. A last line that a crash cut off is dropped from the file: its game is played again."""
+    if not file.exists():
+        return {}
+    content = file.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if whole != content:
+        file.write_bytes(whole)
+    games = [json.loads(line) for line in whole.decode("utf-8").splitlines()]
+    return {game["key"]: game for game in games}
+
+
+class Match:
+    """Workers, each with engines of its own, take games from one queue."""
+
+    def __init__(
+        self,
+        contestants: list[Contestant],
+        rules: GameRules,
+        options: dict[str, Any],
+        folder: Path,
+        done: dict[str, dict[str, Any]],
+        total: int,
+    ):
+        self.contestants, self.rules, self.folder, self.done, self.total = contestants, rules, folder, done, total
+        self.parallel = options["parallel"]
+        self.waiting: queue.SimpleQueue[Fixture] = queue.SimpleQueue()
+        self.lock = threading.Lock()
+        self.stopped = threading.Event()
+        self.failures: list[BaseException] = []
+        self.engines: list[GtpEngine] = []
+        self.today = date.today().isoformat()
+
+    def play(self, fixtures: list[Fixture]) -> None:
+        self.try_all()
+        for fixture in fixtures:
+            self.waiting.put(fixture)
+        workers = [
+            threading.Thread(target=self.work, args=(k,), name=f"worker {k}") for k in range(min(self.parallel, len(fixtures)))
+        ]
+        for worker in workers:
+            worker.start()
+        try:
+            for worker in workers:
+                while worker.is_alive():
+                    worker.join(0.2)
+        except KeyboardInterrupt:
+            console.print("stopping; finished games are kept, the same command goes on")
+            raise
+        finally:
+            self.stopped.set()
+            if sys.exc_info()[0] is not None:
+                with self.lock:
+                    for engine in self.engines:
+                        engine.kill()
+            for worker in workers:
+                worker.join()
+        if self.failures:
+            raise self.failures[0]
+
+    def try_all(self) -> None:
+        """An engine that can't even say its name is the user's to know before a hundred games are lost by it."""
+        for k, contestant in enumerate(self.contestants):
+            engine = None
+            try:
+                engine = self.start(k, 0)
+                engine.ask("name", START)
+            except EngineError as error:
+                raise MatchError(f"{contestant.name}: {error}; its errors are in {self.errors_file(contestant, 0)}") from None
+            finally:
+                if engine is not None:
+                    engine.close()
+
+    def start(self, k: int, worker: int) -> GtpEngine:
+        contestant = self.contestants[k]
+        engine = GtpEngine(contestant.command, contestant.name, errors=self.errors_file(contestant, worker))
+        with self.lock:
+            self.engines.append(engine)
+        return engine
+
+    def errors_file(self, contestant: Contestant, worker: int) -> Path:
+        return self.folder / f"{re.sub(r'[^-.=() 0-9A-Za-z_]', '_', contestant.name)} {worker}.log"
+
+    def work(self, worker: int) -> None:
+        engines: dict[int, GtpEngine] = {}
+        counter = Counter(self.rules.referee)
+        try:
+            while not self.stopped.is_set():
+                try:
+                    fixture = self.waiting.get_nowait()
+                except queue.Empty:
+                    break
+                self.play_fixture(fixture, engines, counter, worker)
+        except BaseException as error:
+            self.failures.append(error)
+            self.stopped.set()
+        finally:
+            counter.close()
+            for engine in engines.values():
+                engine.close()
+
+    def play_fixture(self, fixture: Fixture, engines: dict[int, GtpEngine], counter: Counter, worker: int) -> None:
+        for k in (fixture.first, fixture.second):
+            if k in engines and engines[k].broken:
+                engines.pop(k).close()
+            if k not in engines:
+                engines[k] = self.start(k, worker)
+        white = fixture.second if fixture.black == fixture.first else fixture.first
+        played = play_game({BLACK: engines[fixture.black], WHITE: engines[white]}, self.rules, fixture.opening, counter)
+        if not self.stopped.is_set():
+            self.keep(fixture, white, played)
+
+    def keep(self, fixture: Fixture, white: int, played: Played) -> None:
+        """First the record, whole or not at all, then the line that says it is there."""
+        names = {BLACK: self.contestants[fixture.black].name, WHITE: self.contestants[white].name}
+        record = to_record(played, self.rules, names, fixture.key, self.today)
+        file = self.folder / "games" / f"{fixture.number:05}.sgf"
+        notes = {len(played.moves) - 1: played.why} if played.why and played.moves else {}
+        temporary = file.with_suffix(".tmp")
+        temporary.write_text(write_game(record, notes), encoding="utf-8")
+        temporary.replace(file)
+        first_colour = BLACK if fixture.black == fixture.first else WHITE
+        line = {
+            "key": fixture.key,
+            "file": f"games/{file.name}",
+            "first": self.contestants[fixture.first].name,
+            "second": self.contestants[fixture.second].name,
+            "black": names[BLACK],
+            "white": names[WHITE],
+            "result": played.result,
+            "points": (1 + first_colour * played.winner) / 2,
+            "why": played.why,
+            "moves": len(played.moves),
+            "score": played.score,
+            "area": played.area,
+            "identity": f"{identity(record):016x}",
+            "seconds": {names[colour]: round(played.seconds[colour], 2) for colour in (BLACK, WHITE)},
+            "slowest": {names[colour]: round(played.slowest[colour], 2) for colour in (BLACK, WHITE)},
+        }
+        with self.lock:
+            with (self.folder / "results.jsonl").open("a", encoding="utf-8") as results:
+                results.write(json.dumps(line, ensure_ascii=False) + "\n")
+                results.flush()
+                os.fsync(results.fileno())
+            self.done[fixture.key] = line
+            self.tell(line)
+
+    def tell(self, line: dict[str, Any]) -> None:
+        points = [
+            game["points"] for game in self.done.values() if (game["first"], game["second"]) == (line["first"], line["second"])
+        ]
+        why = f" ({line['why']})" if line["why"] else ""
+        console.print(
+            f"{len(self.done)}/{self.total}  {line['black']} - {line['white']}  {line['result']}{why}  {line['moves']} moves, "
+            f"{clock(sum(line['seconds'].values()))};  {line['first']} {sum(points):g} of {len(points)}",
+            markup=False,
+            soft_wrap=True,
+        )

@@ -1,0 +1,146 @@
+"""The program as a GTP engine, for Sabaki, GoGui, KGS, CGOS: `python pipelines/play_gtp.py`, no argument needed.
+
+Standard output belongs to the protocol, and from the first line on everything else that is printed goes to standard error.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from omegaconf import DictConfig
+
+from pipelines.options import OptionError, convert
+from pipelines.thinkers import Thinkers, thinker_options
+from pipelines.wiring import plain, script
+
+# The player needs compiled code, and its nets torch or onnxruntime: a thread imports them while the first questions are answered.
+if TYPE_CHECKING:
+    from mcts.player import Player
+
+TYPES: dict[str, Any] = {
+    "engine": str,
+    "device": str,
+    "threads": int,
+    "symmetries": int,
+    "temperature": float,
+    "seconds": float | None,
+    "simulations": int | None,
+    "resign": float | None,
+    "resign_turns": int,
+    "lag": float,
+    "ponder": bool,
+    "agreed": bool,
+    "boardsize": int,
+    "komi": float,
+    "seed": int,
+    "name": str,
+}
+
+
+def run(cfg: DictConfig, stdin: BinaryIO, stdout: BinaryIO) -> None:
+    options = checked(plain(cfg))
+    thinkers = Thinkers(thinker_options(options), say)
+    trace = open_log(options["log"])
+
+    def log(text: str) -> None:
+        say(text)
+        trace(text)
+
+    thinkers.log = log
+    player = make_ahead(lambda: make_player(options, thinkers, log), log)
+    from mcts.gtp import Engine
+
+    engine = Engine(player.result, stdout, name=options["name"], version=version(), log=log, trace=trace)
+    engine.serve(stdin)
+    if player.done() and player.exception() is None:
+        player.result().close()
+
+
+def checked(options: dict[str, Any]) -> dict[str, Any]:
+    for key, kind in TYPES.items():
+        options[key] = convert(options[key], kind, key)
+    ranges = {"threads": 0, "temperature": 0, "seconds": 0, "simulations": 1, "resign_turns": 1, "lag": 0, "seed": 0}
+    for key, least in ranges.items():
+        if options[key] is not None and options[key] < least:
+            raise OptionError(f"{key}={options[key]}: from {least} up")
+    if not 2 <= options["boardsize"] <= 19:
+        raise OptionError(f"boardsize={options['boardsize']}: from 2 to 19")
+    options["threads"] = options["threads"] or os.cpu_count() or 1
+    return options
+
+
+def make_player(options: dict[str, Any], thinkers: Thinkers, log: Callable[[str], None]) -> "Player":
+    from mcts.player import Manners, Player
+
+    keys = ("seconds", "simulations", "resign", "resign_turns", "lag", "ponder", "agreed")
+    manners = Manners(**{key: options[key] for key in keys})
+    return Player(thinkers, manners, size=options["boardsize"], komi=options["komi"], log=log, seed=options["seed"])
+
+
+def make_ahead(make: Callable[[], "Player"], log: Callable[[str], None]) -> "Future[Player]":
+    """Make the player in a thread, and then, while the game may begin, its thinker."""
+    made: Future[Player] = Future()
+
+    def work() -> None:
+        try:
+            player = make()
+        except BaseException as error:  # whoever asks for the player gets it
+            made.set_exception(error)
+            return
+        made.set_result(player)
+        try:
+            started = time.monotonic()
+            name = player.thinker.name
+            log(f"ready: {name}, {time.monotonic() - started:.1f} s")
+        except Exception as error:  # it will be tried again, and told, when a move is asked for
+            log(f"not ready: {error}")
+
+    threading.Thread(target=work, name="player", daemon=True).start()
+    return made
+
+
+def open_log(path: str | None) -> Callable[[str], None]:
+    if path is None:
+        return lambda text: None
+    file = Path(path).expanduser().open("a", encoding="utf-8", buffering=1)
+
+    def write(text: str) -> None:
+        file.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+
+    return write
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def version() -> str:
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as of
+
+    try:
+        return of("lambdago")
+    except PackageNotFoundError:  # run from a checkout
+        return "from source"
+
+
+@script("play_gtp")
+def main(cfg: DictConfig) -> None:
+    protocol = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever else prints
+    sys.stdout = sys.stderr
+    run(cfg, sys.stdin.buffer, protocol)
+    protocol.close()
+    sys.stderr.flush()
+    os._exit(0)  # threads of torch and a thinker that is still being made are not worth waiting for
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""Games between engines, own configurations and other programs: `python pipelines/play_match.py black=... white=... games=100`.
+
+Every game is kept as it ends, as SGF and as a line of results.jsonl; the same command with the same output folder goes on
+where it stopped.
+"""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+from omegaconf import DictConfig
+
+from mcts.clock import TimeRules, describe
+from pipelines.console import console
+from pipelines.match_games import GameRules, draw_opening
+from pipelines.match_runner import Contestant, Fixture, Match, MatchError, prepare_folder, read_results
+from pipelines.match_summary import show, summarise, write_summary
+from pipelines.options import OptionError, convert
+from pipelines.wiring import CONF, ROOT, plain, script
+
+OWN = [sys.executable, str(ROOT / "pipelines" / "play_gtp.py")]
+WORDS_OF_OWN = re.compile(r"[+~]?[\w.@/]+=.*")
+
+
+def run(cfg: DictConfig) -> dict[str, Any]:
+    options = checked(plain(cfg))
+    contestants = list(read_contestants(options))
+    rules = game_rules(options)
+    folder = Path(options["output"]).expanduser().absolute()
+    fixtures = list(draw_fixtures(contestants, rules, options))
+    prepare_folder(folder, contestants, rules, options)
+    done = read_results(folder / "results.jsonl")
+    left = [fixture for fixture in fixtures if fixture.key not in done]
+    who = " - ".join(contestant.name for contestant in contestants)
+    how = f"{rules.size}x{rules.size}, komi {rules.komi:g}, time {describe(rules.time)}"
+    before = f"{len(fixtures) - len(left)} played before"
+    console.print(f"{who}: {len(fixtures)} games, {before}; {how}; {folder}", markup=False, soft_wrap=True)
+    if left:
+        Match(contestants, rules, options, folder, done, len(fixtures)).play(left)
+    names = [contestant.name for contestant in contestants]
+    games = [done[fixture.key] for fixture in fixtures if fixture.key in done]
+    summary = summarise(games, names, rules)
+    show(summary)
+    write_summary(folder, summary, games, names)
+    return summary
+
+
+# --- what is asked for
+
+
+def checked(options: dict[str, Any]) -> dict[str, Any]:
+    kinds: dict[str, Any] = {
+        **dict.fromkeys(("games", "parallel", "size", "opening_moves", "seed", "max_moves", "overtime_count"), int),
+        **dict.fromkeys(("komi", "move_timeout", "overtime"), float),
+        **dict.fromkeys(("ko", "referee", "overtime_kind"), str),
+        "main_time": float | None,
+    }
+    for key, kind in kinds.items():
+        options[key] = convert(options[key], kind, key)
+    for key, least in {"games": 1, "parallel": 1, "opening_moves": 0, "seed": 0, "max_moves": 1, "overtime_count": 0}.items():
+        if options[key] < least:
+            raise OptionError(f"{key}={options[key]}: from {least} up")
+    if not 2 <= options["size"] <= 19:
+        raise OptionError(f"size={options['size']}: from 2 to 19")
+    if options["ko"] not in ("positional", "situational", "simple"):
+        raise OptionError(f"ko={options['ko']}: positional, situational or simple")
+    return options
+
+
+def read_contestants(options: dict[str, Any]) -> Iterator[Contestant]:
+    """`players` by name, or `black` and `white`; each a command line, or overrides of play_gtp.yaml for an own engine."""
+    players = options["players"] or {}
+    if not players:
+        given = {key: options[key] for key in ("black", "white") if options[key] is not None}
+        if len(given) < 2:
+            raise MatchError(
+                "who plays? black=... white=..., or players={NAME: ..., NAME: ..., ...} for several (--help has examples)"
+            )
+        names = [short_name(text) for text in given.values()]
+        if names[0] == names[1]:
+            names = [f"{name} ({k})" for k, name in enumerate(names, 1)]
+        players = dict(zip(names, given.values(), strict=True))
+    if len(players) < 2:
+        raise MatchError(f"players: {len(players)} is not enough for a game")
+    for name, given in players.items():
+        yield Contestant(str(name), tuple(to_command(given, str(name))))
+
+
+def to_command(given: Any, name: str) -> list[str]:
+    """`policy_only`, a file of conf/search; `search=uct seconds=1`, or the same as a mapping; else a program to start."""
+    if isinstance(given, dict):
+        return [*OWN, *(f"{key}={value}" for key, value in given.items()), f"name={json.dumps(name)}"]
+    words = shlex.split(str(given))
+    if not words:
+        raise MatchError(f"{name}: the command is empty")
+    if len(words) == 1 and (CONF / "search" / f"{words[0]}.yaml").exists():
+        words = [f"search={words[0]}"]
+    return [*OWN, *words] if all(WORDS_OF_OWN.fullmatch(word) for word in words) else words
+
+
+def short_name(text: Any) -> str:
+    """`gnugo level 10`; of an own engine what its nets and its search are called, and what else is set."""
+    words = shlex.split(str(text))
+    if words and all(WORDS_OF_OWN.fullmatch(word) for word in words):
+        pairs = [word.split("=", 1) for word in words if not word.startswith("threads=")]
+        return " ".join(Path(value).name if key in ("policy", "value", "search") else f"{key}={value}" for key, value in pairs)
+    level = re.search(r"--level[ =](\d+)", str(text))
+    return (Path(words[0]).name if words else "own") + (f" level {level[1]}" if level else "")
+
+
+def game_rules(options: dict[str, Any]) -> GameRules:
+    return GameRules(
+        size=options["size"],
+        komi=options["komi"],
+        ko=options["ko"],
+        time=time_rules(options),
+        move_timeout=options["move_timeout"],
+        max_moves=options["max_moves"],
+        referee=options["referee"],
+    )
+
+
+def time_rules(options: dict[str, Any]) -> TimeRules:
+    main, period, count, kind = (options[key] for key in ("main_time", "overtime", "overtime_count", "overtime_kind"))
+    if main is None:
+        return TimeRules()
+    if period == 0:
+        return TimeRules("absolute", main)
+    if kind not in ("canadian", "byoyomi", "fischer"):
+        raise OptionError(f"overtime_kind={kind}: canadian, byoyomi or fischer")
+    try:
+        return TimeRules(kind, main, period, count)
+    except ValueError as error:
+        raise OptionError(f"overtime={period:g} overtime_count={count}: {error}") from None
+
+
+def draw_fixtures(contestants: list[Contestant], rules: GameRules, options: dict[str, Any]) -> Iterator[Fixture]:
+    """Each pair plays `games` games; two in a row share an opening and swap colours. Pairs take turns."""
+    pairs = list(combinations(range(len(contestants)), 2))
+    number = 0
+    for k in range(options["games"]):
+        random = np.random.default_rng([options["seed"], k // 2])
+        opening = tuple(draw_opening(rules.size, options["opening_moves"], random))
+        for first, second in pairs:
+            number += 1
+            black = first if k % 2 == 0 else second
+            yield Fixture(
+                number, first, second, black, opening, f"{contestants[first].name} - {contestants[second].name} #{k + 1}"
+            )
+
+
+@script("play_match")
+def main(cfg: DictConfig) -> None:
+    run(cfg)
+
+
+if __name__ == "__main__":
+    main()

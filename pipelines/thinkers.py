@@ -1,0 +1,138 @@
+"""From configuration to a thinker: nets opened, the search that group `search` names made around them.
+
+A net fits one size of board. On others the search does without it, and where nothing is left to think with, moves are
+random but sensible; either is told once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipelines.wiring import ROOT
+
+PARAMS = "mcts.params.SearchParams"
+PRETRAINED = ROOT / "models" / "pretrained"
+
+
+class NoSuchNet(ValueError):
+    """A net that was named is not there."""
+
+
+@dataclass(frozen=True)
+class ThinkerOptions:
+    policy: Path | None = None
+    value: Path | None = None
+    rollout: Path | None = None
+    tree: Path | None = None
+    search: dict[str, Any] = field(default_factory=dict)  # a group of conf/search
+    engine: str = "auto"
+    device: str = "auto"
+    threads: int = 1
+    symmetries: int = 1
+    temperature: float = 0.0
+    seed: int = 0
+
+
+def net_path(given: Any, default: str) -> Path | None:
+    """Null means the net that ships if it is there, `none` no net."""
+    if given is None:
+        path = PRETRAINED / default
+        return path if path.exists() else None
+    if str(given).lower() == "none":
+        return None
+    path = Path(str(given)).expanduser().absolute()
+    if not path.exists():
+        raise NoSuchNet(f"{path}: there is no such file")
+    return path
+
+
+def thinker_options(options: dict[str, Any]) -> ThinkerOptions:
+    """Raises `NoSuchNet` for files that are not there; nothing is opened yet."""
+    return ThinkerOptions(
+        policy=net_path(options["policy"], "policy.json"),
+        value=net_path(options["value"], "value.json"),
+        rollout=net_path(options["rollout"], "rollout.safetensors"),
+        tree=net_path(options["tree"], "tree.safetensors"),
+        search=options.get("search") or {},
+        **{key: options[key] for key in ("engine", "device", "threads", "symmetries", "temperature", "seed")},
+    )
+
+
+class Thinkers:
+    """A function of the board's size, as `Player` wants it; each net is opened once."""
+
+    def __init__(self, options: ThinkerOptions, log: Callable[[str], None]):
+        self.options = options
+        self.log = log
+        self.nets: dict[str, Any] = {}
+
+    def __call__(self, size: int) -> Any:
+        from hydra.utils import instantiate
+
+        from mcts.policy_player import PolicyPlayer, RandomPlayer
+
+        options = self.options
+        params = instantiate({"_target_": PARAMS, "threads": options.threads, "seed": options.seed, **options.search})
+        wanted = {"policy": params.policy_net, "value": params.value_net}
+        nets = {kind: net for kind, net in self.open(wanted).items() if self.fits(kind, net, size)}
+        if params.rollouts or "value" in nets:
+            return warm(self.make_search(params, nets, size), size)
+        if "policy" not in nets:
+            self.log(f"there is no policy net for {size}x{size}: moves are random")
+            return warm(RandomPlayer(seed=options.seed), size)
+        policy = turned(nets["policy"], options.symmetries)
+        return warm(PolicyPlayer(policy, temperature=options.temperature, seed=options.seed), size)
+
+    def make_search(self, params: Any, nets: dict[str, Any], size: int) -> Any:
+        """With trained rollouts and placeholders where there are such, else uniform ones."""
+        from mcts.rollout_policy import PatternPriors, PolicyRollouts, RolloutPolicy
+        from mcts.search import Search
+
+        options = self.options
+        parts: dict[str, Any] = {}
+        if options.rollout is not None:
+            parts["rollouts"] = PolicyRollouts(RolloutPolicy.load(options.rollout, size))
+        if options.tree is not None:
+            parts["tree_policy"] = PatternPriors.load(options.tree, size)
+        return Search(params, policy=nets.get("policy"), value=nets.get("value"), **parts)
+
+    def open(self, wanted: dict[str, bool]) -> dict[str, Any]:
+        """The nets that are wanted and there, by kind."""
+        paths = {"policy": self.options.policy, "value": self.options.value}
+        for kind, path in paths.items():
+            if path is not None and wanted[kind] and kind not in self.nets:
+                self.nets[kind] = self.open_one(kind, path)
+        return {kind: net for kind, net in self.nets.items() if wanted[kind]}
+
+    def open_one(self, kind: str, path: Path) -> Any:
+        from models.inference import open_net
+
+        options = self.options
+        net = open_net(path, engine=options.engine, device=options.device, threads=options.threads)
+        if net.card.kind != kind:
+            raise NoSuchNet(f"{path}: a {net.card.kind} net, where a {kind} net is wanted")
+        self.log(f"{kind} net: {path} ({net.name})")
+        return net
+
+    def fits(self, kind: str, net: Any, size: int) -> bool:
+        if net.card.size != size:
+            self.log(f"the {kind} net is for {net.card.size}x{net.card.size}, so {size}x{size} is played without it")
+        return bool(net.card.size == size)
+
+
+def turned(net: Any, symmetries: int) -> Any:
+    """The mean over so many orientations; a search has a parameter of its own for that."""
+    from models.inference import SymmetryEnsemble
+
+    return SymmetryEnsemble(net, symmetries) if symmetries != 1 else net
+
+
+def warm(thinker: Any, size: int) -> Any:
+    """Let it think once, so that the first move of a game pays for no compilation."""
+    from data.board import Board
+    from mcts.protocols import Limits
+
+    thinker.think(Board(size), Limits(simulations=8, seconds=1.0))
+    thinker.forget()
+    return thinker

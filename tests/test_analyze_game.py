@@ -1,0 +1,134 @@
+"""Analysis of a game: whose view values are from, what a move costs, and what is written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hydra import compose, initialize_config_dir
+
+from data.board import Board
+from data.coords import BLACK, WHITE
+from data.record import GameRecord
+from data.sgf import ReadOptions, read_games
+from mcts.policy_player import sensible_moves
+from mcts.protocols import Candidate, Limits, Report, Watch
+from pipelines import analyze_game
+from pipelines.analyze_game import GameError, named
+from pipelines.wiring import CONF
+from tests.tiny_nets import POLICY, tiny_net, write_checkpoint
+
+SGF = "(;GM[1]FF[4]SZ[9]KM[6.5]PB[Ann]PW[Bo]RE[B+R];B[ee]C[good];W[cc](;B[gg];W[];B[cg])(;B[aa]))"
+STANDINGS = (0.0, 0.2, 0.5, -0.3, -0.3, 0.1)  # Black's, before each move and after the last
+
+
+class Known:
+    """Knows how Black stands at each ply, and wants the first sensible point."""
+
+    name = "known"
+
+    def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
+        assert limits.simulations == 7
+        value = board.to_play * STANDINGS[board.ply]
+        point = sensible_moves(board)[0]
+        return Report((Candidate(point, 5, 0.25, value, value - 0.05, value + 0.05, (point, 80)),), value, 7, 0.0)
+
+    def forget(self) -> None: ...
+    def close(self) -> None: ...
+
+
+def config(tmp_path: Path, *overrides: str) -> Any:
+    game = tmp_path / "a game.sgf"
+    if not game.exists():
+        game.write_text(SGF)
+    given = [
+        f"game='{game}'",
+        f"output={tmp_path / 'out'}",
+        "policy=none",
+        "value=none",
+        "rollout=none",
+        "tree=none",
+        "simulations=7",
+        "seconds=null",
+        "threads=1",
+    ]
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("analyze_game", [*given, *overrides])
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analyze_game.Thinkers, "__call__", lambda self, size: Known())
+
+
+@pytest.mark.usefixtures("known")
+def test_values_are_blacks_and_costs_the_movers(tmp_path: Path) -> None:
+    (tmp_path / "value.json").touch()
+    rows = analyze_game.run(config(tmp_path, f"value={tmp_path / 'value.json'}"))["moves"]
+    assert [row["move"] for row in rows] == ["E5", "C7", "G3", "pass", "C3"]
+    assert [row["colour"] for row in rows] == list("BWBWB")
+    assert [row["value"] for row in rows] == pytest.approx(STANDINGS[:5])
+    assert [row["loss"] for row in rows] == pytest.approx([-0.2, 0.3, 0.8, 0.0, -0.4])
+    assert rows[0]["net"] == pytest.approx(-0.05) and rows[1]["net"] == pytest.approx(0.25)  # the mover's less 0.05
+    assert all(row["prior"] is None and row["surprise"] is None for row in rows)
+
+
+@pytest.mark.usefixtures("known")
+def test_what_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    analyze_game.run(config(tmp_path))
+    folder = tmp_path / "out"
+    text = (folder / "a game.analysis.sgf").read_text()
+    record = read_games(text.encode(), source="x", options=ReadOptions(size=9))[0]
+    assert isinstance(record, GameRecord) and record.moves.tolist() == [40, 20, 60, 361, 56] and record.komi == 6.5
+    assert "The move costs 40.0 points" in text and "Black wins 75.0%" in text
+    assert (folder / "a game.png").read_bytes().startswith(b"\x89PNG") and (folder / "a game.png").stat().st_size > 10_000
+    assert len(json.loads((folder / "a game.json").read_text())["moves"]) == 5
+    shown = capsys.readouterr().out
+    assert "Ann - Bo" in shown and "Cost most: 3 B G3 (40%), 2 W C7 (15%)" in shown
+
+
+@pytest.mark.usefixtures("known")
+def test_a_part_of_a_game(tmp_path: Path) -> None:
+    rows = analyze_game.run(config(tmp_path, "first=2", "last=3"))["moves"]
+    assert [row["number"] for row in rows] == [2, 3] and [row["loss"] for row in rows] == pytest.approx([0.3, 0.8])
+    with pytest.raises(GameError, match="5 moves"):
+        analyze_game.run(config(tmp_path, "first=9"))
+
+
+def test_the_policys_surprise(tmp_path: Path) -> None:
+    net, _ = tiny_net(POLICY)
+    checkpoint = write_checkpoint(tmp_path / "tiny.ckpt", net, POLICY)
+    rows = analyze_game.run(config(tmp_path, "search=policy_only", f"policy={checkpoint}"))["moves"]
+    assert all(row["value"] is None and row["loss"] is None for row in rows)
+    assert [row["rank"] is None for row in rows] == [False, False, False, True, False]
+    for row in rows:
+        if row["rank"] is not None:
+            assert 0 < row["prior"] < 1 and 1 <= row["rank"] <= 81 and row["surprise"] == pytest.approx(-np.log2(row["prior"]))
+    assert (tmp_path / "out" / "a game.png").exists()
+
+
+def test_games_that_cannot_be_analysed(tmp_path: Path) -> None:
+    for text, reason in (("nothing", "not sgf"), ("(;SZ[9];B[ee];W[ee])", "move 2"), ("(;SZ[25];B[ee])", "other size")):
+        (tmp_path / "a game.sgf").write_text(text)
+        with pytest.raises(GameError, match=reason):
+            analyze_game.run(config(tmp_path, "search=policy_only"))
+    with pytest.raises(GameError, match="no file"):
+        analyze_game.run(config(tmp_path, "search=policy_only", "game=missing.sgf"))
+    with pytest.raises(ValueError, match="never end"):
+        analyze_game.run(config(tmp_path, "simulations=null"))
+
+
+def test_handicap_and_set_up_are_played_over(tmp_path: Path) -> None:
+    (tmp_path / "a game.sgf").write_text("(;SZ[9]HA[2]AB[cc][gg];W[ee];B[ce];AE[cc];W[gc])")
+    rows = analyze_game.run(config(tmp_path, "search=policy_only"))["moves"]
+    assert [row["colour"] for row in rows] == list("WBW")
+    assert {BLACK, WHITE} == {1, -1}
+
+
+def test_a_bare_word_is_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a=b.sgf").touch()
+    assert named("game.sgf") == "game='game.sgf'" and named("a=b.sgf") == "game='a=b.sgf'"
+    assert named("seconds=3") == "seconds=3" and named("--help") == "--help"
+    assert named("it's (1).sgf") == "game='it\\'s (1).sgf'"

@@ -1,0 +1,522 @@
+"""GTP: the form of every answer, what each command does, and that nothing a controller can type upsets the engine."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pytest
+
+from data.board import Board
+from data.coords import BLACK, PASS, WHITE, from_gtp
+from mcts.gtp import Engine
+from mcts.gtp_commands import COMMANDS
+from mcts.player import Manners, Player
+from mcts.policy_player import RandomPlayer
+from mcts.protocols import Candidate, Limits, Report, Watch
+from mcts.report import Wanted, to_cgos, to_kata, to_lz, to_table
+from tests.boards import scaled
+
+ROOT = Path(__file__).resolve().parent.parent
+ANSWER = re.compile(r"[=?]\d* ?(?:[^\n\x00-\x09\x0b-\x1f\x7f]*\n)(?:[^\n\x00-\x09\x0b-\x1f\x7f]+\n)*\n")
+NAN = float("nan")
+WANTED = """
+    protocol_version name version known_command list_commands quit boardsize clear_board komi get_komi play undo genmove
+    reg_genmove showboard fixed_handicap place_free_handicap set_free_handicap loadsgf printsgf time_settings time_left
+    kgs-time_settings kata-time_settings kgs-genmove_cleanup kgs-rules kgs-chat final_score final_status_list lz-analyze
+    lz-genmove_analyze kata-analyze kata-genmove_analyze cgos-genmove_analyze gogui-analyze_commands clear_cache
+    set_position
+"""
+
+
+class Talk:
+    """An engine whose answers are looked at one by one."""
+
+    def __init__(self, size: int = 5, **manners: object):
+        self.out = io.BytesIO()
+        self.said: list[str] = []
+        thinker = RandomPlayer(seed=1)
+        self.player = Player(lambda size: thinker, Manners(**manners), size=size, log=self.said.append)  # type: ignore[arg-type]
+        self.engine = Engine(lambda: self.player, self.out, version="1.2", log=self.said.append)
+
+    def raw(self, line: str) -> str:
+        start = self.out.tell()
+        self.engine.answer(line)
+        return self.out.getvalue()[start:].decode()
+
+    def ask(self, line: str) -> str:
+        """The text of an answer that must be a success."""
+        answer = self.raw(line)
+        assert ANSWER.fullmatch(answer) and answer.startswith("="), answer
+        return answer[1:].strip()
+
+    def refuse(self, line: str) -> str:
+        answer = self.raw(line)
+        assert ANSWER.fullmatch(answer) and answer.startswith("?") and answer.count("\n") == 2, answer
+        return answer[1:].strip()
+
+
+@pytest.fixture
+def talk() -> Talk:
+    return Talk()
+
+
+# --- form
+
+
+def test_the_exact_form_of_answers(talk: Talk) -> None:
+    assert talk.raw("name\n") == "= LambdaGo\n\n"
+    assert talk.raw("12 protocol_version\n") == "=12 2\n\n"
+    assert talk.raw("komi 6.5") == "= \n\n"
+    assert talk.raw("7 komi 5.5") == "=7 \n\n"
+    assert talk.raw("nonsense") == "? unknown command\n\n"
+    assert talk.raw("007 nonsense with words") == "?007 unknown command\n\n"
+
+
+def test_comments_white_space_and_control_characters(talk: Talk) -> None:
+    for silent in ("", "\n", "   \t ", "# only a comment", "\x07\x00\r\n"):
+        assert talk.raw(silent) == ""
+    for line in ("name # who are you", "\tname\t\r\n", "na\x00me\x7f", "  1   name  ", "1\tname#x"):
+        assert talk.raw(line).endswith("LambdaGo\n\n")
+    assert talk.raw("42") == "?42 unknown command\n\n"
+
+
+def test_all_commands_are_there_and_known(talk: Talk) -> None:
+    assert set(WANTED.split()) <= set(talk.ask("list_commands").splitlines())
+    assert talk.ask("known_command lz-analyze") == "true"
+    assert talk.ask("known_command lz-analyse") == "false" and talk.ask("known_command") == "false"
+    overlays = [line.split("/") for line in talk.ask("gogui-analyze_commands").splitlines()]
+    assert all(len(parts) == 3 and parts[2] in COMMANDS for parts in overlays)
+
+
+# --- the game
+
+
+def test_a_game(talk: Talk) -> None:
+    talk.ask("boardsize 9")
+    talk.ask("clear_board")
+    talk.ask("komi 5.5")
+    assert talk.ask("get_komi") == "5.5"
+    talk.ask("play black D4")
+    talk.ask("play W e5")
+    move = talk.ask("genmove b")
+    assert talk.player.board.colour_at(from_gtp(move, 9)) == BLACK
+    assert talk.player.board.moves[:2] == [(from_gtp("D4", 9), BLACK), (from_gtp("E5", 9), WHITE)]
+    board = talk.raw("showboard")
+    assert board.startswith("= \n") and " 4 . . . X" in board and "komi 5.5" in board
+    talk.ask("undo")
+    talk.ask("undo")
+    talk.ask("undo")
+    assert talk.refuse("undo") == "cannot undo"
+    assert not talk.player.board.moves
+
+
+def test_moves_that_are_not_allowed_are_refused(talk: Talk) -> None:
+    talk.ask("play b C3")
+    assert talk.refuse("play w C3").startswith("illegal move")
+    for line in (
+        "play",
+        "play b",
+        "play b Z9",
+        "play x A1",
+        "play b A1 B2",
+        "play b I3",
+        "genmove",
+        "genmove red",
+        "genmove b w",
+    ):
+        talk.refuse(line)
+    assert len(talk.player.board.moves) == 1
+
+
+def test_sizes_and_komi(talk: Talk) -> None:
+    for line in (
+        "boardsize 1",
+        "boardsize 20",
+        "boardsize",
+        "boardsize x",
+        "boardsize 9.5",
+        "boardsize -3",
+        "boardsize 99999999999",
+    ):
+        talk.refuse(line)
+    for line in ("komi", "komi nan", "komi inf", "komi x", "komi 1e9"):
+        talk.refuse(line)
+    assert talk.player.board.size == 5 and talk.player.board.komi == 7.5
+
+
+def test_a_position_may_repeat_when_others_say_so(talk: Talk) -> None:
+    talk.ask("boardsize 3")
+    for k, vertex in enumerate(["A2", "B1", "B3", "C2", "C1"]):
+        talk.raw(f"play {'bw'[k % 2]} {vertex}")
+    talk.ask("play w pass")
+
+
+def test_handicap(talk: Talk) -> None:
+    talk.ask("boardsize 9")
+    assert talk.ask("fixed_handicap 2") == "C3 G7"
+    assert talk.player.board.to_play == WHITE
+    assert talk.refuse("fixed_handicap 2") == "board not empty"
+    talk.ask("clear_board")
+    talk.refuse("fixed_handicap 10")
+    talk.refuse("set_free_handicap A1")
+    talk.refuse("set_free_handicap A1 A1")
+    talk.refuse("set_free_handicap A1 pass")
+    talk.ask("set_free_handicap A1 B2 C3")
+    assert talk.player.board.stones(BLACK) == sorted(from_gtp(v, 9) for v in ("A1", "B2", "C3"))
+    talk.ask("set_position b A1 w B2")
+    assert talk.player.board.colour_at(from_gtp("B2", 9)) == WHITE
+
+
+def test_records_come_and_go(talk: Talk, tmp_path: Path) -> None:
+    talk.ask("boardsize 7")
+    for k, vertex in enumerate(["D4", "C3", "E5", "pass", "F2"]):
+        talk.ask(f"play {'bw'[k % 2]} {vertex}")
+    path = tmp_path / "a game.sgf"
+    talk.ask(f"printsgf {path}")
+    assert path.read_text() == talk.ask("printsgf") + "\n"
+    position = talk.player.board.colours()
+    talk.ask("boardsize 5")
+    assert talk.ask(f"loadsgf {path}") == "white"
+    assert (talk.player.board.colours() == position).all()
+    assert talk.ask(f"loadsgf {path} 3") == "black" and talk.player.board.ply == 2
+    assert talk.refuse(f"loadsgf {tmp_path}/none.sgf").startswith("cannot load file")
+    (tmp_path / "x.sgf").write_text("hello")
+    assert talk.refuse(f"loadsgf {tmp_path}/x.sgf").startswith("cannot load file")
+    (tmp_path / "notes.txt").write_text("mine")
+    talk.refuse(f"printsgf {tmp_path}/notes.txt")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+# --- time
+
+
+def test_time_commands(talk: Talk) -> None:
+    clock = lambda: talk.player.sides[BLACK].clock  # noqa: E731
+    talk.ask("time_settings 0 1 0")
+    assert not clock().limited
+    talk.ask("time_settings 300 30 10")
+    assert (clock().rules.kind, clock().main, clock().rules.count) == ("canadian", 300, 10)
+    talk.ask("time_left b 12 3")
+    assert (clock().main, clock().period, clock().count) == (0, 12, 3)
+    talk.ask("time_left w 100 0")
+    for line in ("absolute 60", "canadian 60 30 5", "byoyomi 60 30 5", "none"):
+        talk.ask(f"kgs-time_settings {line}")
+    talk.ask("kata-time_settings fischer 60 5")
+    assert clock().rules.kind == "fischer"
+    wrong = """time_settings, time_settings 1 2, time_settings -1 0 0, time_settings nan 0 0, time_left b, time_left b x 0,
+        kgs-time_settings, kgs-time_settings byoyomi 5 0 0, kgs-time_settings hourglass 5"""
+    for line in wrong.split(", "):
+        talk.refuse(line)
+
+
+def test_moves_under_a_clock(talk: Talk) -> None:
+    talk.ask("time_settings 1 0 0")
+    for k in range(6):
+        talk.ask(f"time_left {'bw'[k % 2]} 0 0" if k > 3 else "get_komi")
+        talk.ask(f"genmove {'bw'[k % 2]}")
+
+
+# --- analysis
+
+
+class Thinking:
+    """Reports every so often until it is stopped."""
+
+    name = "thinking"
+
+    def __init__(self) -> None:
+        self.stopped = False
+
+    def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
+        began, count = time.monotonic(), 0
+        while limits.seconds is None or time.monotonic() - began < min(limits.seconds, 0.3):
+            count += 1
+            report = self.report(count)
+            if watch is not None:
+                watch(report)
+            if limits.stop.wait(max(every, 0.01)):
+                self.stopped = True
+                break
+        return self.report(count)
+
+    def report(self, count: int) -> Report:
+        first = Candidate(12, 10 * count, 0.4, 0.2, 0.1, 0.3, (12, 13, PASS))
+        second = Candidate(PASS, 1, 0.01, -0.5, NAN, NAN, (PASS,))
+        return Report((first, second), 0.15, 10 * count + 1, 0.1, np.linspace(-1, 1, 25, dtype=np.float32))
+
+    def forget(self) -> None: ...
+    def close(self) -> None: ...
+
+
+def serve(thinker: object, size: int = 5) -> tuple[BinaryIO, BinaryIO, threading.Thread]:
+    """An engine at the other end of two pipes."""
+    there, our_out = os.pipe()
+    our_in, back = os.pipe()
+    player = Player(lambda size: thinker, Manners(seconds=0.2), size=size)  # type: ignore[arg-type, return-value]
+    engine = Engine(lambda: player, os.fdopen(back, "wb"))
+    thread = threading.Thread(target=engine.serve, args=(os.fdopen(there, "rb"),), daemon=True)
+    thread.start()
+    return os.fdopen(our_out, "wb", buffering=0), os.fdopen(our_in, "rb"), thread
+
+
+def until_blank(source: BinaryIO) -> list[str]:
+    lines = []
+    while (line := source.readline().decode()) not in ("\n", ""):
+        lines.append(line.rstrip("\n"))
+    return lines
+
+
+@pytest.mark.parametrize("stopper", ["\n", "name\n", "nonsense\n"])
+def test_an_analysis_goes_on_until_the_next_line(stopper: str) -> None:
+    thinker = Thinking()
+    sink, source, thread = serve(thinker)
+    sink.write(b"5 lz-analyze b 2\n")
+    assert source.readline() == b"=5\n"
+    assert all(source.readline().startswith(b"info move C3 visits ") for _ in range(4))
+    sink.write(stopper.encode())
+    assert all(line.startswith("info ") for line in until_blank(source))
+    assert thinker.stopped
+    if stopper.strip():
+        assert until_blank(source) == ["= LambdaGo" if stopper == "name\n" else "? unknown command"]
+    sink.write(b"quit\n")
+    assert until_blank(source) == ["= "]
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def test_an_analysis_ends_with_the_input() -> None:
+    sink, source, thread = serve(Thinking())
+    sink.write(b"kata-analyze 1 ownership true\n")
+    assert source.readline() == b"=\n" and b" ownership " in source.readline()
+    sink.close()
+    until_blank(source)
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def test_a_thinker_that_is_done_at_once_still_answers_until_the_next_line() -> None:
+    sink, source, thread = serve(RandomPlayer(seed=0))
+    sink.write(b"lz-analyze\n")
+    assert source.readline() == b"=\n" and source.readline().startswith(b"info move ")
+    sink.write(b"\nprotocol_version\nquit\n")
+    assert [until_blank(source) for _ in range(3)] == [[], ["= 2"], ["= "]]
+    thread.join(5)
+
+
+@pytest.mark.parametrize("kind", ["lz", "kata"])
+def test_genmove_with_analysis_is_not_stopped_by_a_line(kind: str) -> None:
+    sink, source, thread = serve(Thinking())
+    sink.write(f"{kind}-genmove_analyze b 5\nname\nquit\n".encode())
+    lines = until_blank(source)
+    assert lines[0] == "=" and len(lines) > 5 and lines[-1] == "play C3" and all(line.startswith("info ") for line in lines[1:-1])
+    assert until_blank(source) == ["= LambdaGo"]
+    thread.join(5)
+
+
+def test_genmove_with_analysis_for_cgos() -> None:
+    sink, source, thread = serve(Thinking())
+    sink.write(b"cgos-genmove_analyze b\nquit\n")
+    head, line, move = until_blank(source)
+    found = json.loads(line)
+    assert (head, move) == ("=", "play C3") and " " not in line.replace("D3 pass", "")
+    assert found["winrate"] == 0.575 and found["moves"][0] == {
+        "move": "C3", "visits": found["moves"][0]["visits"], "winrate": 0.6, "score": -7.5, "prior": 0.4, "pv": "D3 pass",
+    }  # fmt: skip
+    assert len(found["ownership"]) == 25 and found["ownership"][0] == "A" and found["ownership"][-1] == "+"
+    thread.join(5)
+
+
+def test_what_analyses_understand() -> None:
+    talk = Talk()
+    lines = """lz-analyze; lz-analyze 10; lz-analyze w 10; lz-analyze black interval 10 maxmoves 2 minmoves 1;
+        kata-analyze b 50 rootInfo true ownership true pvVisits false; lz-analyze avoid b C3,D3 1 maxmoves 3"""
+    for line in lines.split(";"):
+        answer = talk.raw(line)
+        assert answer.startswith("=\ninfo move ") and answer.endswith("\n\n"), answer
+    assert "C3" not in talk.raw("lz-analyze b avoid b C3 1")
+    assert re.findall(r"move (\w+)", talk.raw("lz-analyze b allow b C3,A1 1")) in (["C3", "A1"], ["A1", "C3"])
+    for line in (
+        "lz-analyze b x",
+        "lz-analyze interval",
+        "kata-analyze b 50 ownership",
+        "lz-analyze avoid b",
+        "lz-analyze avoid b Z9 1",
+    ):
+        talk.refuse(line)
+
+
+def test_lines_of_reports() -> None:
+    report = Thinking().report(2)
+    first = "info move C3 visits 20 winrate 6000 prior 4000 lcb 3853 order 0 pv C3 D3 pass"
+    assert to_lz(report, 5) == first + " info move pass visits 1 winrate 2500 prior 100 lcb 0 order 1 pv pass"
+    assert to_lz(report, 5, Wanted(most=1)) == first
+    kata = to_kata(report, 5, 0.5, WHITE, Wanted(ownership=True, root=True))
+    assert "info move C3 visits 20 utility 0.2000 winrate 0.6000 scoreMean 0.50 " in kata
+    assert " rootInfo visits 21 " in kata and kata.split(" ownership ")[1].split()[0] == "1.000"
+    assert "\n" not in kata and json.loads(to_cgos(report, 5, 0.5, BLACK))["score"] == -0.5
+    table = to_table(report, 5)
+    assert table.splitlines()[2].split() == ["C3", "20", "40.0%", "60.0%", "55.0%", "65.0%", "C3", "D3", "pass"]
+    assert table.splitlines()[3].split() == ["pass", "1", "1.0%", "25.0%", "-", "-", "pass"]
+
+
+# --- the end
+
+
+def test_scores_and_the_fate_of_stones() -> None:
+    talk = Talk(7)
+    talk.player.board.setup(
+        black=[1, 3, 7, 8, 9, 10, 14, 15, 16, 17, 21, 22, 23, 24],
+        white=[4, 11, 18, 25, 28, 29, 30, 31, 32, 5, 12, 19, 26, 33, 47],
+    )
+    assert talk.ask("final_status_list dead") == ""
+    alive = talk.ask("final_status_list alive").splitlines()
+    assert sum(len(line.split()) for line in alive) == 29
+    assert talk.ask("final_score").startswith("W+")
+    talk.refuse("final_status_list")
+    talk.refuse("final_status_list sleeping")
+    assert len(talk.ask("lambdago-owner").splitlines()) == 7
+    talk.ask("lambdago-prior")
+    talk.ask("lambdago-dead")
+    talk.refuse("lambdago-candidates")
+
+
+def test_rules_chat_and_the_rest(talk: Talk) -> None:
+    talk.ask("kgs-rules chinese")
+    talk.ask("kgs-rules japanese")
+    assert any("Japanese" in text for text in talk.said)
+    talk.refuse("kgs-rules chess")
+    assert "program" in talk.ask("kgs-chat game somebody hello there")
+    talk.ask("genmove b")
+    assert "%" in talk.ask("kgs-chat private somebody hi")
+    talk.ask("kgs-genmove_cleanup w")
+    before = talk.player.board.moves
+    talk.ask("reg_genmove b")
+    assert talk.player.board.moves == before
+    talk.ask("lambdago-candidates")
+    talk.ask("clear_cache")
+    talk.ask("quit")
+    assert not talk.engine.running
+
+
+def test_an_internal_error_is_one_line_and_a_traceback_elsewhere(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(engine: Engine, arguments: list[str]) -> str:
+        raise KeyError("a\nb")
+
+    monkeypatch.setitem(COMMANDS, "fails", fails)
+    assert "internal error" in talk.refuse("3 fails")
+    assert any("Traceback" in text for text in talk.said)
+    talk.ask("name")
+
+
+def test_a_controller_that_is_gone_ends_the_engine() -> None:
+    sink, source, thread = serve(Thinking())
+    source.close()
+    sink.write(b"name\nname\n")
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+# --- fuzz
+
+TEXT = """b w black WHITE pass resign A1 c3 T19 I5 Z99 0 1 2 5 9 19 -1 1.5 1e9 nan 99999999999999999999 true dead alive seki
+    interval avoid allow maxmoves ownership # = ? ' %s {} ../x none absolute byoyomi canadian ü 💥"""
+WORDS = [*TEXT.split(), "\x00", "\x1b[2J", "\u2028", "x" * 300]
+
+
+def fuzzed_lines(count: int, seed: int) -> Iterator[str]:
+    """Mostly commands with wild arguments, some moves that make games, some noise."""
+    random = np.random.default_rng(seed)
+    names = [name for name in COMMANDS if name not in ("quit", "printsgf")]
+    for _ in range(count):
+        kind = random.random()
+        if kind < 0.3:
+            letter = "bw"[random.integers(2)]
+            point = f"{'ABCDE'[random.integers(5)]}{random.integers(1, 6)}"
+            yield ["genmove " + letter, f"play {letter} {point}", "undo", f"play {letter} pass", "kgs-genmove_cleanup " + letter][
+                random.choice(5, p=[0.45, 0.35, 0.1, 0.05, 0.05])
+            ]
+        elif kind < 0.32:
+            yield f"boardsize {random.integers(2, 7)}"
+        elif kind < 0.9:
+            words = [WORDS[k] for k in random.integers(len(WORDS), size=random.integers(0, 4))]
+            number = f"{random.integers(10**6)} " if random.random() < 0.3 else ""
+            yield f"{number}{names[random.integers(len(names))]} {' '.join(words)}"
+        else:
+            yield bytes(random.integers(0, 256, random.integers(0, 40), np.uint8)).decode("utf-8", "replace").replace("\n", " ")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_2000_fuzzed_lines(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    talk = Talk()
+    for line in fuzzed_lines(scaled(2000, 50), seed):
+        before = talk.player.board.copy()
+        answer = talk.raw(line)
+        words = line.split()
+        if answer:
+            streamed = answer.startswith(tuple(f"={n}\n" for n in ("", *words[:1])))
+            assert ANSWER.fullmatch(answer) or (streamed and answer.endswith("\n\n")), (line, answer)
+            assert answer.count("\n\n") == 1 and "Traceback" not in answer and "internal error" not in answer, (line, answer)
+        after = talk.player.board
+        if "genmove" in line and "reg" not in line and answer.startswith("=") and len(after.moves) > len(before.moves):
+            move, colour = after.moves[-1]
+            assert before.is_legal(move, colour), (line, answer)
+    talk.player.board.check()
+    assert not any("Traceback" in text for text in talk.said)
+    assert not list(tmp_path.iterdir())
+
+
+# --- the script
+
+
+def start(*arguments: str) -> subprocess.Popen[bytes]:
+    command = [
+        sys.executable,
+        str(ROOT / "pipelines" / "play_gtp.py"),
+        "search=policy_only",
+        "policy=none",
+        "value=none",
+        *arguments,
+    ]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_the_script_speaks_nothing_but_gtp_and_logs_what_it_said(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    process = start("boardsize=5", f"log={log}")
+    out, errors = process.communicate(b"1 name\r\n2 boardsize 5\r\ngenmove b\nshowboard\nlz-analyze 10\nquit\n", timeout=120)
+    assert process.returncode == 0
+    assert out.startswith(b"=1 LambdaGo\n\n=2 \n\n= ") and out.endswith(b"\n\n= \n\n")
+    assert b"moves are random" in errors and b"Traceback" not in errors
+    text = log.read_text()
+    assert ">> 2 boardsize 5" in text and "<< =1 LambdaGo" in text
+
+
+def test_the_script_refuses_wrong_settings_in_one_line() -> None:
+    process = start("boardsize=30")
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 2 and out == b"" and errors.count(b"\n") == 1 and b"boardsize=30" in errors
+
+
+@pytest.mark.slow
+def test_the_first_answer_comes_within_two_seconds() -> None:
+    fastest = 60.0
+    for _ in range(3):  # other programs run, too
+        began = time.monotonic()
+        process = start()
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"name\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"= LambdaGo\n"
+        fastest = min(fastest, time.monotonic() - began)
+        process.communicate(b"quit\n", timeout=60)
+    assert fastest < 2

@@ -1,0 +1,296 @@
+"""Matches: faults of engines decide games and are told, a match goes on where it stopped, and the figures are right."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hydra import compose, initialize_config_dir
+
+from data.board import Board
+from data.coords import BLACK, PASS, WHITE
+from data.record import GameRecord
+from data.sgf import ReadOptions, read_games
+from mcts.clock import TimeRules
+from pipelines import play_match
+from pipelines.gtp_client import EngineError, Gone, GtpEngine, Refused, TooSlow
+from pipelines.match_games import Counter, GameRules, draw_opening, play_game, to_score
+from pipelines.match_runner import MatchError
+from pipelines.match_scores import bradley_terry, elo_difference, groups, to_elo, wilson, win_matrix
+from pipelines.play_match import short_name, to_command
+from pipelines.wiring import CONF
+
+# An engine of a few lines that starts at once. It answers genmove from a list of words, then passes.
+STUB = """
+import sys, time
+words = {words!r}
+left = list(words)
+for line in sys.stdin:
+    command = line.split()
+    answer = "= "
+    if command[0] in ("boardsize", "clear_board"):
+        left = list(words)
+    if command[0] == "play" and "refuse" in words:
+        answer = "? no"
+    if command[0] == "genmove":
+        word = left.pop(0) if left else "pass"
+        if word == "crash":
+            sys.exit(3)
+        if word == "hang":
+            time.sleep(60)
+        if word == "slow":
+            time.sleep(1.2)
+            word = "pass"
+        if word == "noise":
+            print("thinking aloud")
+            word = "pass"
+        answer += word
+    print(answer, end="\\n\\n", flush=True)
+    if command[0] == "quit":
+        break
+"""
+
+
+@pytest.fixture
+def stub(tmp_path: Path) -> Any:
+    def make(*words: str, name: str = "stub") -> str:
+        path = tmp_path / f"{name}.py"
+        path.write_text(STUB.format(words=list(words)))
+        return f"{sys.executable} {path}"
+
+    return make
+
+
+def played(stub: Any, black: list[str], white: list[str], **rules: Any) -> Any:
+    engines = {BLACK: GtpEngine(stub(*black, name="b"), "b"), WHITE: GtpEngine(stub(*white, name="w"), "w")}
+    try:
+        return play_game(
+            engines, GameRules(**{"size": 5, "komi": 0.5, "referee": "area", "move_timeout": 10.0, **rules}), [], Counter("area")
+        )
+    finally:
+        for engine in engines.values():
+            engine.close()
+
+
+def config(tmp_path: Path, *overrides: str) -> Any:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose(
+            "play_match", [f"output={tmp_path / 'match'}", "size=5", "komi=0.5", "referee=area", "opening_moves=0", *overrides]
+        )
+
+
+# --- the client
+
+
+def test_a_client_asks_and_is_refused(stub: Any) -> None:
+    engine = GtpEngine(stub("A1", "noise", "refuse"), "stub")
+    assert engine.ask("name") == "" and engine.ask("genmove b") == "A1" and engine.ask("genmove b") == "pass"
+    assert engine.stray == 1
+    with pytest.raises(Refused, match="no"):
+        engine.ask("play b A1")
+    engine.close()
+    assert engine.process.returncode == 0
+
+
+def test_a_client_never_waits_too_long(stub: Any) -> None:
+    engine = GtpEngine(stub("hang"), "stub")
+    with pytest.raises(TooSlow, match=r"0\.3 s"):
+        engine.ask("genmove b", 0.3)
+    with pytest.raises(Gone):
+        engine.ask("name")
+    engine.close()
+    assert engine.process.returncode is not None
+
+
+def test_a_client_tells_a_crash_and_a_program_that_is_not_there(stub: Any) -> None:
+    engine = GtpEngine(stub("crash"), "stub")
+    with pytest.raises(Gone, match="code 3"):
+        engine.ask("genmove b")
+    engine.close()
+    with pytest.raises(Gone, match="no-such-program"):
+        GtpEngine("no-such-program --gtp", "x")
+
+
+# --- one game
+
+
+def test_a_game_is_played_to_the_end_and_counted(stub: Any) -> None:
+    game = played(stub, ["C3", "D3"], ["C2", "pass"])
+    assert [move for move, _ in game.moves] == [12, 17, 13, PASS, PASS]
+    assert (game.result, game.winner, game.why) == ("B+0.5", BLACK, "")
+    board = Board(5, komi=0.5)
+    for move, colour in game.moves:
+        board.play(move, colour)
+    assert game.area == board.score()
+
+
+@pytest.mark.parametrize(
+    ("black", "white", "result", "why"),
+    [
+        (["C3", "resign"], ["pass"], "W+R", ""),
+        (["C3"], ["C3"], "B+F", "illegal move C3"),
+        (["C3"], ["Z9"], "B+F", "Z9"),
+        (["crash"], [], "W+F", "code 3"),
+        (["C3"], ["refuse"], "B+F", "legal move"),
+        (["hang"], [], "W+T", "0.5 s"),
+    ],
+)
+def test_what_engines_do_decides_the_game(stub: Any, black: list[str], white: list[str], result: str, why: str) -> None:
+    game = played(stub, black, white, move_timeout=0.5 if "hang" in black else 10.0)
+    assert game.result == result and why in game.why
+
+
+def test_clocks_are_held(stub: Any) -> None:
+    game = played(stub, ["slow"], [], time=TimeRules("absolute", 1.0))
+    assert game.result == "W+T" and "lost on time" in game.why
+
+
+def test_a_game_does_not_go_on_for_ever(stub: Any) -> None:
+    game = played(stub, ["A1", "C1", "E1"], ["A5", "C5", "E5"], max_moves=4)
+    assert len(game.moves) == 4 and game.why.startswith("stopped")
+
+
+def test_scores_of_referees() -> None:
+    assert [to_score(text) for text in ("B+3.5", "w+0.5 (upper bound: ...)", "0")] == [3.5, -0.5, 0.0]
+    for text in ("", "?", "B+R", "Black wins"):
+        with pytest.raises(EngineError):
+            to_score(text)
+
+
+@pytest.mark.parametrize(("size", "count"), [(19, 8), (13, 5), (9, 4), (5, 3), (2, 1)])
+def test_openings_are_legal_and_differ(size: int, count: int) -> None:
+    seen = set()
+    for seed in range(20):
+        points = draw_opening(size, count, np.random.default_rng(seed))
+        board = Board(size)
+        for point in points:
+            board.play(point)
+        assert len(points) == count
+        seen.add(tuple(points))
+    assert len(seen) > 2
+
+
+# --- figures
+
+
+def test_wilson_intervals() -> None:
+    rate = wilson(8, 10)  # 0.49 to 0.94: the book's example
+    assert (rate.value, round(rate.low, 3), round(rate.high, 3)) == (0.8, 0.490, 0.943)
+    assert wilson(0, 20).low == 0 and 0.1 < wilson(0, 20).high < 0.2
+    assert wilson(100, 200).low == pytest.approx(1 - wilson(100, 200).high)
+
+
+def test_a_true_rate_lies_in_the_interval_19_times_of_20() -> None:
+    random = np.random.default_rng(0)
+    inside = [(interval := wilson(int(random.binomial(50, 0.7)), 50)).low <= 0.7 <= interval.high for _ in range(1000)]
+    assert 0.92 <= np.mean(inside) <= 0.98
+
+
+def test_elo_of_two_players_follows_from_their_rate() -> None:
+    assert to_elo(0.5) == 0 and round(to_elo(10 / 11)) == 400
+    fitted = bradley_terry(np.array([[0, 750.0], [250.0, 0]]))
+    assert fitted[0].value - fitted[1].value == pytest.approx(elo_difference(750, 1000).value, abs=1)
+
+
+def test_the_fit_finds_the_strengths_that_made_the_results() -> None:
+    random = np.random.default_rng(1)
+    true = np.array([300.0, 100.0, 0.0, -400.0])
+    wins = np.zeros((4, 4))
+    for i in range(4):
+        for j in range(i):
+            won = random.binomial(400, 1 / (1 + 10 ** ((true[j] - true[i]) / 400)))
+            wins[i, j], wins[j, i] = won, 400 - won
+    fitted = bradley_terry(wins)
+    assert sum(elo.value for elo in fitted) == pytest.approx(0, abs=1e-6)
+    for elo, strength in zip(fitted, true, strict=True):
+        assert elo.low < strength < elo.high and elo.high - elo.low < 120
+
+
+def test_who_wins_all_games_is_not_infinitely_strong() -> None:
+    fitted = bradley_terry(win_matrix([(0, 1, 1.0)] * 10, 2))
+    assert 300 < fitted[0].value - fitted[1].value < 1000
+
+
+def test_players_that_no_games_connect_are_not_compared() -> None:
+    assert groups(win_matrix([(0, 1, 1.0), (2, 3, 0.5)], 5)) == [[0, 1], [2, 3], [4]]
+
+
+# --- the script
+
+
+def test_names_and_commands() -> None:
+    assert to_command("gnugo --mode gtp", "g") == ["gnugo", "--mode", "gtp"]
+    assert to_command("policy_only", "p")[-1] == "search=policy_only"
+    assert to_command("search=uct seconds=1", "u")[-2:] == ["search=uct", "seconds=1"]
+    assert to_command({"search": "uct"}, "u")[-2:] == ["search=uct", 'name="u"']
+    assert short_name("/usr/games/gnugo --mode gtp --level 10") == "gnugo level 10"
+    assert short_name("search=uct policy=/a/b/c.ckpt threads=1 seconds=2") == "uct c.ckpt seconds=2"
+    with pytest.raises(MatchError):
+        to_command("", "x")
+
+
+def test_a_match_is_played_kept_and_gone_on_with(stub: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    who = (f"black='{stub('C3', 'B2', name='one')}'", f"white='{stub('D4', 'resign', name='two')}'")
+    summary = play_match.run(config(tmp_path, *who, "games=2"))
+    folder = tmp_path / "match"
+    assert summary["games"] == 2 and summary["pairs"][0]["points"] == 2 and summary["pairs"][0]["as_white"] == [1, 1]
+    lines = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+    assert [line["result"] for line in lines] == ["B+R", "W+R"] and lines[0]["black"] == lines[1]["white"]
+    record = read_games((folder / "games" / "00001.sgf").read_bytes(), source="x", options=ReadOptions(size=5))[0]
+    assert isinstance(record, GameRecord) and record.result == "B+R" and record.moves.tolist() == [12, 8, 16]
+    assert (folder / "rates.png").stat().st_size > 1000 and json.loads((folder / "summary.json").read_text())["games"] == 2
+
+    with (folder / "results.jsonl").open("a") as file:  # killed in the middle of a line
+        file.write('{"key": "cut')
+    before = (folder / "games" / "00001.sgf").stat().st_mtime_ns
+    capsys.readouterr()
+    summary = play_match.run(config(tmp_path, *who, "games=4"))
+    assert summary["games"] == 4 and summary["duplicates"] == 2
+    assert "2 played before" in capsys.readouterr().out
+    assert (folder / "games" / "00001.sgf").stat().st_mtime_ns == before
+    assert len((folder / "results.jsonl").read_text().splitlines()) == 4
+    with pytest.raises(MatchError, match="other rules"):
+        play_match.run(config(tmp_path, *who, "games=4", "komi=6.5"))
+
+
+def test_several_players_in_parallel_with_a_faulty_one(stub: Any, tmp_path: Path) -> None:
+    players = {"a": stub("C3", name="a"), "b": stub("pass", name="b"), "broken": stub("crash", name="broken")}
+    given = ", ".join(f'{name}: "{command}"' for name, command in players.items())
+    summary = play_match.run(config(tmp_path, f"players={{{given}}}", "games=2", "parallel=2"))
+    assert summary["games"] == 6 and len(summary["faults"]) == 4
+    broken = next(row for row in summary["players"] if row["name"] == "broken")
+    assert broken["faults"] == 4 and broken["points"] == 0
+    assert summary["elo"]["broken"]["value"] == min(elo["value"] for elo in summary["elo"].values())
+    assert (tmp_path / "match" / "elo.png").exists()
+
+
+def test_mistakes_are_one_sentence(stub: Any, tmp_path: Path) -> None:
+    for overrides, text in (
+        (["black=policy_only"], "who plays"),
+        ([f"black='{stub()}'", "white=no-such-engine"], "no-such-engine"),
+        ([f"black='{stub()}'", "white=policy_only", "games=0"], "games=0"),
+        ([f"black='{stub()}'", "white=policy_only", "ko=none"], "ko=none"),
+        ([f"black='{stub()}'", "white=policy_only", "main_time=1", "overtime=5"], "overtime"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            play_match.run(config(tmp_path, *overrides))
+
+
+def test_own_engines_play_each_other(tmp_path: Path) -> None:
+    own = "search=policy_only policy=none value=none"
+    summary = play_match.run(config(tmp_path, f'black="{own} seed=1"', f'white="{own} seed=2"', "games=2", "referee=rollouts"))
+    assert summary["games"] == 2 and not summary["faults"]
+    for file in (tmp_path / "match" / "games").glob("*.sgf"):
+        record = read_games(file.read_bytes(), source="x", options=ReadOptions(size=5))[0]
+        assert isinstance(record, GameRecord) and record.moves[-1] == PASS and not record.cut
+
+
+@pytest.mark.slow
+def test_a_game_against_gnu_go(tmp_path: Path) -> None:
+    """Wants Debian's `gnugo`."""
+    gnugo = "gnugo --mode gtp --level 0 --chinese-rules --positional-superko --forbid-suicide"
+    players = [f"black='/usr/games/{gnugo}'", 'white="search=policy_only policy=none value=none"']
+    summary = play_match.run(config(tmp_path, *players, "games=2", "size=9", f"referee='/usr/games/{gnugo}'"))
+    assert summary["games"] == 2 and not summary["faults"] and summary["pairs"][0]["points"] == 2

@@ -1,0 +1,378 @@
+"""A player's manners: when it passes, when it resigns, what it does when its thinker fails, and what pondering leaves behind."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from data.board import Board
+from data.coords import BLACK, PASS, WHITE, from_gtp, to_gtp
+from data.sgf import ReadOptions, read_games
+from data.sgf_writer import write_game
+from mcts.clock import TimeRules
+from mcts.player import RESIGN, Manners, Player
+from mcts.policy_player import PolicyPlayer, RandomPlayer, sensible_moves
+from mcts.positions import handicap_points, walk
+from mcts.protocols import Candidate, Limits, Report, Watch
+from tests.boards import board_from
+
+NAN = float("nan")
+
+
+class Scripted:
+    """Wants given points in turn, each with a value; then passes."""
+
+    name = "scripted"
+
+    def __init__(self, *wishes: tuple[int, float]):
+        self.wishes = list(wishes)
+        self.seen: list[Board] = []
+        self.limits: list[Limits] = []
+        self.forgotten = 0
+
+    def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
+        self.seen.append(board.copy())
+        self.limits.append(limits)
+        point, value = self.wishes.pop(0) if self.wishes else (PASS, 0.0)
+        report = Report((Candidate(point, 1, 0.5, value, NAN, NAN, (point,)),), value, 1, 0.0)
+        if watch:
+            watch(report)
+        return report
+
+    def forget(self) -> None:
+        self.forgotten += 1
+
+    def close(self) -> None: ...
+
+
+class Failing(Scripted):
+    def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
+        raise RuntimeError("the net is gone")
+
+
+class FakePolicy:
+    """Likes points in their order."""
+
+    name = "fake"
+
+    def answer_packed(self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None) -> np.ndarray:
+        logits = -0.1 * np.arange(packed.shape[1], dtype=np.float32)
+        return np.tile(logits - np.log(np.exp(logits).sum()), (len(packed), 1))
+
+
+def player_with(thinker: object, size: int = 5, **manners: object) -> Player:
+    return Player(lambda size: thinker, Manners(**{"seconds": 0.1, **manners}), size=size, komi=0.5)  # type: ignore[arg-type, return-value]
+
+
+def on_board(player: Player, text: str, to_play: int = BLACK) -> Player:
+    board, _ = board_from(text, to_play=to_play, komi=player.board.komi)
+    player.place({point: int(colour) for point, colour in enumerate(board.colours().ravel()) if colour}, to_play)
+    return player
+
+
+BLACK_HAS_ALL = """
+    . X . X .
+    X X X X X
+    . X . X .
+    X X X X X
+    . X . X .
+"""
+SPLIT = """
+    . X X O .
+    X X X O O
+    . X X O .
+    X X X O O
+    . X X O .
+"""
+
+
+def test_a_move_is_played_and_told() -> None:
+    player = player_with(Scripted((12, 0.2)))
+    choice = player.genmove(BLACK)
+    assert choice.move == 12 and player.board.colour_at(12) == BLACK and player.board.to_play == WHITE
+
+
+def test_it_resigns_after_three_hopeless_turns_in_a_row() -> None:
+    wishes = [(0, -0.9), (1, -0.9), (2, -0.5), (3, -0.9), (4, -0.9), (10, -0.9)]
+    player = player_with(Scripted(*wishes))
+    moves = []
+    for _ in wishes:
+        moves.append(player.genmove(BLACK).move)
+        player.board.to_play = BLACK
+    assert moves == [0, 1, 2, 3, 4, RESIGN]
+    assert not player.board.colour_at(10)
+
+
+def test_each_colour_has_its_own_patience_and_never_means_never() -> None:
+    player = player_with(Scripted(*[(point, -0.95) for point in range(12)]))
+    moves = [player.genmove(colour).move for colour in (BLACK, WHITE, BLACK, WHITE, BLACK)]
+    assert moves == [0, 1, 2, 3, RESIGN]
+    stubborn = player_with(Scripted(*[(point, -1.0) for point in range(8)]), resign=None)
+    assert RESIGN not in [stubborn.genmove(BLACK).move for _ in range(8)]
+
+
+def test_undo_forgets_bad_turns() -> None:
+    player = player_with(Scripted((0, -0.9), (1, -0.9), (2, -0.9)))
+    player.genmove(BLACK)
+    player.genmove(BLACK)
+    player.undo()
+    assert player.genmove(BLACK).move == 2
+
+
+def test_it_does_not_pass_while_it_would_lose() -> None:
+    player = on_board(player_with(Scripted()), SPLIT, WHITE)  # Black has 15, White 10 and no komi to speak of
+    assert player.board.score() > 0
+    choice = player.genmove(WHITE)
+    assert choice.move == PASS and choice.why == "nothing sensible is left"
+    open_board = on_board(player_with(Scripted()), "X . . . .\n. . . . .\n. . X . .\n. . . . .\n. . . . O", WHITE)
+    assert open_board.board.score() > 0
+    choice = open_board.genmove(WHITE)
+    assert choice.move != PASS and "lose" in choice.why
+
+
+def test_it_passes_when_the_opponent_did_and_the_game_is_won() -> None:
+    player = on_board(player_with(Scripted((0, 0.9))), SPLIT)
+    player.board.setup(empty=[0, 1, 5], black=[6])  # there would still be something to do
+    player.play(PASS, WHITE)
+    assert player.genmove(BLACK).move == PASS
+    assert player.board.ended
+
+
+def test_it_plays_on_when_the_opponent_passes_but_dead_stones_would_lose() -> None:
+    text = """
+        . . . O X . .
+        . X . O X X .
+        O O O O X . .
+        O . O O X X X
+        . O O O X . .
+        O O O O X X .
+        O O O O X . .
+    """
+    thinker = Scripted()
+    player = on_board(player_with(thinker, size=7), text)
+    player.set_komi(-3.5)
+    player.play(PASS, WHITE)
+    assert player.board.score() > 0 > player.judge().score
+    for wish in (0, PASS):
+        thinker.wishes = [(wish, 0.9)]
+        assert player.genmove(BLACK).move not in (PASS, RESIGN)
+        player.undo()
+    player.set_rules("positional", agreed=False)
+    assert player.genmove(BLACK).move == PASS
+
+
+def test_own_territory_is_not_filled() -> None:
+    player = on_board(player_with(Scripted((0, 0.9))), BLACK_HAS_ALL)
+    choice = player.genmove(BLACK)
+    assert choice.move == PASS and player.board.score() > 0
+
+
+def test_a_thinker_that_fails_does_not_stop_the_game() -> None:
+    said: list[str] = []
+    player = Player(lambda size: Failing(), Manners(), size=5, log=said.append)
+    choice = player.genmove(BLACK)
+    assert choice.move in range(25) and "the net is gone" in choice.why
+    assert any("the net is gone" in text for text in said)
+
+
+def test_an_illegal_wish_is_not_played() -> None:
+    player = player_with(Scripted((12, 0.0), (12, 0.0)))
+    player.genmove(BLACK)
+    assert player.genmove(WHITE).move != 12
+
+
+def test_a_thinker_that_cannot_be_made_is_an_error() -> None:
+    def fails(size: int) -> Scripted:
+        raise ValueError("no such net")
+
+    player = Player(fails, size=5)
+    with pytest.raises(ValueError, match="no such net"):
+        player.genmove(BLACK)
+    assert not player.board.moves
+
+
+def test_dead_stones_are_taken_in_clean_up() -> None:
+    player = on_board(
+        player_with(Scripted()),
+        """
+        . X X O O
+        X X X O .
+        . X X O O
+        X X X O O
+        . O X O .
+        """,
+    )
+    player.play(PASS, BLACK)
+    player.play(PASS, WHITE)
+    assert player.board.ended
+    assert player.genmove(BLACK, cleanup=True).move == 20
+    assert player.board.colour_at(21) == 0
+    assert player.genmove(BLACK, cleanup=True).move == PASS
+
+
+def test_clocks_limit_what_a_move_may_take() -> None:
+    moments = iter(np.arange(0, 100, 0.25))
+    thinker = Scripted((0, 0.0), (2, 0.0), (4, 0.0))
+    player = Player(lambda size: thinker, Manners(seconds=9.0), size=5, now=lambda: float(next(moments)))
+    player.genmove(BLACK)
+    assert thinker.limits[-1].seconds == 9.0
+    player.set_time(TimeRules("absolute", 10.0))
+    player.genmove(BLACK)
+    assert 0 < thinker.limits[-1].seconds < 2  # type: ignore[operator]
+    assert player.sides[BLACK].clock.main == pytest.approx(9.75, abs=0.01) and player.sides[WHITE].clock.main == 10
+
+
+def test_with_no_time_left_nobody_is_asked() -> None:
+    thinker = Scripted((0, 0.0))
+    player = player_with(thinker)
+    player.set_time(TimeRules("absolute", 0.0))
+    assert player.genmove(BLACK).move in range(25) and not thinker.seen
+
+
+def test_a_clock_does_not_run_while_nets_load() -> None:
+    made: list[int] = []
+
+    def slowly(size: int) -> Scripted:
+        made.append(size)
+        time.sleep(0.5)
+        return Scripted((0, 0.0))
+
+    player = Player(slowly, Manners(), size=5)  # type: ignore[arg-type]
+    player.set_time(TimeRules())
+    assert not made
+    player.set_time(TimeRules("absolute", 0.4))
+    assert made == [5] and player.genmove(BLACK).move == 0 and not player.sides[BLACK].clock.flagged
+    player.new_game(4)
+    threading.Thread(target=lambda: player.thinker).start()
+    while len(made) < 2:
+        time.sleep(0.001)
+    choice = player.genmove(BLACK)
+    assert choice.why == "time is short" and not player.sides[BLACK].clock.flagged
+
+
+def test_after_two_passes_thinkers_see_a_game_that_goes_on() -> None:
+    thinker = Scripted()
+    player = player_with(thinker)
+    player.play(PASS, BLACK)
+    player.play(PASS, WHITE)
+    player.genmove(BLACK)
+    assert not thinker.seen[-1].ended and player.board.ply == 3
+
+
+def test_superko_is_not_held_against_others_and_never_broken_oneself() -> None:
+    sequence = ["A2", "B1", "B3", "C2", "B2"]  # Black surrounds; then a ko on a 3x3 board
+    player = player_with(Scripted(), size=3)
+    for k, name in enumerate(sequence):
+        player.play(from_gtp(name, 3), BLACK if k % 2 == 0 else WHITE)
+    for _ in range(30):
+        colour = player.board.to_play
+        moves = sensible_moves(player.position(colour))
+        for move in moves:
+            assert player.board.is_legal(move, colour)
+        player.board.play(moves[0] if moves else PASS, colour)
+
+
+def test_pondering_ends_before_the_next_turn() -> None:
+    class Ponderer(Scripted):
+        def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
+            if limits.seconds is None and limits.simulations is None:
+                assert limits.stop.wait(20)
+                self.wishes.insert(0, (PASS, 0.0))
+            return super().think(board, limits, watch, every)
+
+    thinker = Ponderer((0, 0.0), (2, 0.0))
+    player = player_with(thinker, ponder=True)
+    player.genmove(BLACK)
+    assert player.pondering is not None
+    player.play(1, WHITE)
+    assert player.pondering is None and len(thinker.seen) == 2 and thinker.seen[1].to_play == WHITE
+    assert player.genmove(BLACK).move == 2
+    started = time.monotonic()
+    player.close()
+    assert time.monotonic() - started < 5 and threading.active_count() < 20
+
+
+def test_a_new_game_begins_anew() -> None:
+    thinker = Scripted((0, 0.0))
+    player = player_with(thinker)
+    player.genmove(BLACK)
+    player.new_game(komi=6.5)
+    assert thinker.forgotten == 1 and not player.board.moves and player.board.komi == 6.5
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "names"),
+    [
+        (2, 19, "D4 Q16"),
+        (3, 19, "D4 Q16 D16"),
+        (4, 19, "D4 Q16 D16 Q4"),
+        (5, 19, "D4 Q16 D16 Q4 K10"),
+        (6, 19, "D4 Q16 D16 Q4 D10 Q10"),
+        (7, 19, "D4 Q16 D16 Q4 D10 Q10 K10"),
+        (8, 19, "D4 Q16 D16 Q4 D10 Q10 K4 K16"),
+        (9, 19, "D4 Q16 D16 Q4 D10 Q10 K4 K16 K10"),
+        (5, 9, "C3 G7 C7 G3 E5"),
+        (4, 8, "C3 F6 C6 F3"),
+    ],
+)
+def test_handicap_as_gtp_has_it(count: int, size: int, names: str) -> None:
+    assert {to_gtp(point, size) for point in handicap_points(count, size)} == set(names.split())
+
+
+@pytest.mark.parametrize(("count", "size"), [(1, 19), (10, 19), (5, 8), (5, 7), (2, 6)])
+def test_handicaps_that_do_not_exist(count: int, size: int) -> None:
+    with pytest.raises(ValueError):
+        handicap_points(count, size)
+
+
+def test_a_record_is_loaded_as_far_as_wanted_and_written_as_it_was() -> None:
+    player = player_with(Scripted(), size=9)
+    player.place(dict.fromkeys(handicap_points(3, 9), BLACK), WHITE)
+    random = RandomPlayer(seed=3)
+    for _ in range(20):
+        player.play(random.think(player.position(player.board.to_play), Limits()).best.point, player.board.to_play)
+    record = player.record(black="a", white="b")
+    read = read_games(write_game(record).encode(), source="x", options=ReadOptions(size=9))[0]
+    other = player_with(Scripted(), size=9)
+    other.load(read)  # type: ignore[arg-type]
+    assert (other.board.colours() == player.board.colours()).all() and other.board.hash == player.board.hash
+    assert other.record().handicap == 3
+    other.load(read, 5)  # type: ignore[arg-type]
+    assert other.board.moves == player.board.moves[:5]
+    assert len(list(walk(record, 7.5))) == 21
+
+
+def test_the_policy_player_takes_the_best_sensible_move() -> None:
+    thinker = PolicyPlayer(FakePolicy())
+    board, drawn = board_from("""
+        . X a . .
+        X X . . .
+        . . . . .
+        . . . . O
+        . . . O .
+    """)
+    report = thinker.think(board, Limits())
+    assert report.best.point == drawn.point("a")  # the corner is an eye
+    assert {c.point for c in report.candidates} == {*sensible_moves(board), PASS}
+    assert report.best.prior > report.candidates[1].prior
+
+
+def test_a_temperature_varies_openings_and_forgetting_repeats_them() -> None:
+    thinker = PolicyPlayer(FakePolicy(), temperature=1.0, seed=1)
+    first = [thinker.think(Board(9), Limits()).best.point for _ in range(10)]
+    assert len(set(first)) > 3
+    thinker.forget()
+    assert [thinker.think(Board(9), Limits()).best.point for _ in range(10)] == first
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_policy_players_end_their_games(seed: int) -> None:
+    thinker = RandomPlayer(seed=seed)
+    player = Player(lambda size: thinker, Manners(), size=7)
+    for _ in range(400):
+        player.genmove(player.board.to_play)
+        if player.board.ended:
+            break
+    assert player.board.ended
+    player.board.check()
