@@ -14,7 +14,7 @@ from data.datamodule import GoDataModule
 from data.hdf5 import POSITION_COLUMNS, DatasetFile
 from data.loader import Batch, Loader, Order, read_rows
 from data.order import EvaluationOrder, TrainOrder
-from data.patterns import Games, Tables, Words, harvest, report
+from data.patterns import KINDS, Games, PatternError, Tables, Words, harvest, report
 
 
 class PatternLoader(Loader):
@@ -65,6 +65,11 @@ class PatternDataModule(GoDataModule):
         self, dataset: str, *, kind: str = "rollout", arounds: int = 20, responses: int = 20, shapes: int = 20, every: int = 32,
         **others: Any,
     ):  # fmt: skip
+        if kind not in KINDS:
+            raise PatternError(f"kind={kind}: one of {', '.join(KINDS)}")
+        if others.pop("prefetch", False):
+            raise PatternError("prefetch=true: patterns are computed when they are asked for, there is nothing to read ahead")
+        others.pop("symmetries", None)  # a pattern stands for all its images
         super().__init__(dataset, symmetries="none", **others)
         self.kind = kind
         self.thresholds = {"arounds": arounds, "responses": responses, "shapes": shapes, "every": every}
@@ -74,7 +79,7 @@ class PatternDataModule(GoDataModule):
 
     @cached_property
     def words(self) -> Words:
-        return harvest(self.file, **self.thresholds)
+        return harvest(self.file, self.kind, **self.thresholds)
 
     @cached_property
     def tables(self) -> Tables:

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from data.atomic import temporary_name
-from data.patterns import KINDS, PatternError, Words, as_arrays, first_of_slots
+from data.patterns import AROUND_CODES, KINDS, PatternError, Words, as_arrays, first_of_slots
 
 FORMAT = "LambdaGo patterns"
 SCHEMA = 1
@@ -59,11 +59,17 @@ def read_patterns(path: str | Path) -> PatternWeights:
     names = ("arounds", "responses", "shapes")
     if set(arrays) != {"weights", *names}:
         raise PatternError(f"{path}: holds {', '.join(sorted(arrays))}; weights, {', '.join(names)} are expected")
-    if about.get("kind") not in KINDS:
+    if not isinstance(about.get("kind"), str) or about["kind"] not in KINDS:
         raise PatternError(f"{path}: kind {about.get('kind')!r}; one of {', '.join(KINDS)} is expected")
-    if any(arrays[name].dtype != np.int64 or (np.diff(arrays[name]) <= 0).any() for name in names):
-        raise PatternError(f"{path}: its words are not whole numbers in order")
+    if type(about.get("size", 19)) is not int or not 2 <= about.get("size", 19) <= 19:
+        raise PatternError(f"{path}: learned on boards of size {about['size']!r}; 2 to 19 are possible")
+    for name, limit in zip(names, (AROUND_CODES, 1 << 43, 1 << 38), strict=True):
+        codes = arrays[name]
+        if codes.dtype != np.int64 or codes.ndim != 1 or (np.diff(codes) <= 0).any() or ((codes < 0) | (codes >= limit)).any():
+            raise PatternError(f"{path}: its {name} are not codes of patterns in order")
     words = Words(*(arrays[name] for name in names))
+    if not words.are_smallest():
+        raise PatternError(f"{path}: some of its patterns are not the smallest of their images, and would never be found")
     weights = arrays["weights"]
     if weights.dtype != np.float32 or weights.shape != (first_of_slots(about["kind"], words.sizes())[-1],):
         raise PatternError(f"{path}: its weights are {weights.dtype} {weights.shape}, not one float32 for each of its patterns")

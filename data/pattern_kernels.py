@@ -4,7 +4,7 @@ All is seen by the player to move: own and opponent, not black and white. A cell
 string has 1, 2, 3 or more liberties, 4 5 6 the same of the opponent, 7 wall.
 
 - *around*, 20 bits: the cells of the four neighbours, then two bits each for the four diagonals (empty, own, wall, opponent).
-  Whether a move is suicide or fills an own eye can be read from it: `SENSIBLE` in `patterns.py` is made so.
+  Whether a move is suicide or fills an own eye can be read from it (`sensible_arounds` in `patterns.py`).
 - *diamond*, 38 bits: the cells of the twelve points at distance 1 and 2, then the liberties (1, 2, 3) of the stone in the middle.
 
 A move of the game is a *trail*: the vertex of the last move and of the one before (0: none, or a pass), and the points of the
@@ -84,11 +84,15 @@ def diamond(b, v, colour):
 
 @kernel
 def scatter(key):
-    """A number that is as good as random, by xorshift: nothing overflows where this runs interpreted."""
-    key ^= key << np.uint64(13)
-    key ^= key >> np.uint64(7)
-    key ^= key << np.uint64(17)
-    return key ^ (key >> np.uint64(32))
+    """A number that is as good as random, by xorshift, in which nothing overflows where this runs interpreted.
+
+    Three rounds: after one, small keys have not reached the upper bits.
+    """
+    for _ in range(3):
+        key ^= key << np.uint64(13)
+        key ^= key >> np.uint64(7)
+        key ^= key << np.uint64(17)
+    return key
 
 
 @kernel

@@ -42,6 +42,16 @@ class Words:
     responses: np.ndarray  # int64: diamond * 32 + step
     shapes: np.ndarray  # int64: diamonds around a candidate
 
+    def are_smallest(self) -> bool:
+        """Whether each word is the smallest of its eight images, and answers stand where answers can."""
+        turned = ((self.arounds, turned_arounds), (self.shapes, turned_diamonds))
+        if ((self.responses & 31) >= REACH).any():
+            return False
+        return all(np.array_equal(smallest(codes, by), codes) for codes, by in (*turned, (self.responses, turned_responses)))
+
+    def equal(self, other: "Words") -> bool:
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self.sizes())
+
     def sizes(self) -> dict[str, int]:
         return {"arounds": len(self.arounds), "responses": len(self.responses), "shapes": len(self.shapes)}
 
@@ -142,26 +152,37 @@ class Games:
 
 
 def harvest(
-    file: DatasetFile, *, arounds: int = 20, responses: int = 20, shapes: int = 20, every: int = 32, most: int = 20_000_000
+    file: DatasetFile,
+    kind: str = "tree",
+    *,
+    arounds: int = 20,
+    responses: int = 20,
+    shapes: int = 20,
+    every: int = 32,
+    most: int = 20_000_000,
 ) -> Words:
-    """What occurs often enough in the training games: responses among moves played; arounds and diamonds among the candidates of
-    every so manieth position, at most about so many of them."""
-    games = Games(file)
+    """What occurs often enough in the training games: responses among moves played, arounds and shapes among the candidates of
+    every so manieth position. Shapes are for the tree policy; in large datasets they are counted in every second, third, ...
+    game, so that there are about `most` at most."""
     first, stop = file.split_games["train"]
+    if first == stop:
+        raise PatternError(f"{file.path}: there are no training games to find patterns in")
+    games = Games(file)
+    start, end = file.split_rows["train"]
+    stride = 1 + (end - start) * games.size**2 * 7 // 10 // every // most  # about seven tenths of the points are candidates
     counts = np.zeros(AROUND_CODES, np.int64)
-    answers, steps, found, total = [], [], [], 0
+    answers, found_steps, found = [], [], [np.zeros(0, np.int64)]
     room = np.empty(4096, np.uint64), np.empty(4096, np.uint8), np.empty(1 << 17, np.uint64)
     for g in range(first, stop):
         record = games.game(g)
         if len(record[0]) > len(room[0]):
             room = np.empty(len(record[0]), np.uint64), np.empty(len(record[0]), np.uint8), room[2]
-        kept = room[2] if total < most else room[2][:0]
+        kept = room[2] if kind == "tree" and (g - first) % stride == 0 else room[2][:0]
         n, m = kernels.harvest(games.boards, 0, games.size, *record, every, g % every, counts, room[0], room[1], kept)
         answers.append(room[0][:n].astype(np.int64))
-        steps.append(room[1][:n].copy())
+        found_steps.append(room[1][:n].copy())
         found.append(kept[:m].astype(np.int64))
-        total += m
-    diamonds, step = np.concatenate(answers), np.concatenate(steps)
+    diamonds, step = np.concatenate(answers), np.concatenate(found_steps)
     near = step < REACH
     codes = np.arange(AROUND_CODES)
     canonical = smallest(codes, turned_arounds)

@@ -8,12 +8,24 @@ answers in its diamond, strings to save from atari, the vital points of what was
 
 Drawing is a walk over the sums of rows and then along one row; sums of rows that changed are made anew, so that nothing drifts.
 
-`Tables` of rollout_policy.py are passed as a tuple of arrays, in the order of the constants below.
+The tables of a `RolloutPolicy` are passed as a tuple of arrays, in the order of the constants below.
 """
 
 import numpy as np
 
-from data.board_kernels import ADJ, DIAG, STRIDE, VERTICES, WORDS, area, copy_board, is_first_of_string, place, play_pass
+from data.board_kernels import (
+    ADJ,
+    DIAG,
+    STRIDE,
+    VERTICES,
+    WORDS,
+    area,
+    copy_board,
+    is_first_of_string,
+    place,
+    play_pass,
+    to_vertex,
+)
 from data.coords import EMPTY
 from data.jit import kernel, lowest_bit
 from data.pattern_kernels import NEAR, REACH, describe, diamond, find, find_trail, nakade, saves, scatter
@@ -335,11 +347,12 @@ def reply_key(b, last, colour):
 
 @kernel
 def remember(replies, b, last, v, colour):
-    """Keep v as the reply to the last move where it looks as it does here; `replies` is uint64 [2^n, 2]."""
+    """Keep v as the reply to the last move where it looks as it does here; `replies` is uint64 [2^n].
+
+    Key and move are one word, so that threads that write and read at the same time see one or the other.
+    """
     key = reply_key(b, last, colour)
-    at = key >> np.uint64(40) & np.uint64(len(replies) - 1)
-    replies[at, 0] = key
-    replies[at, 1] = np.uint64(v)
+    replies[key >> np.uint64(40) & np.uint64(len(replies) - 1)] = key & ~np.uint64(511) | np.uint64(v)
 
 
 @kernel
@@ -348,10 +361,10 @@ def recall(replies, b, w, colour):
     if w.last == 0 or b.color[w.last] == EMPTY:
         return np.uint16(0)
     key = reply_key(b, w.last, colour)
-    at = key >> np.uint64(40) & np.uint64(len(replies) - 1)
-    if replies[at, 0] != key:
+    entry = replies[key >> np.uint64(40) & np.uint64(len(replies) - 1)]
+    if entry >> np.uint64(9) != key >> np.uint64(9):
         return np.uint16(0)
-    v = np.uint16(replies[at, 1])
+    v = np.uint16(entry & np.uint64(511))
     c = 0 if colour == 1 else 1
     return v if w.odds[c, v] > 0 and v != b.ko else np.uint16(0)
 
@@ -375,7 +388,7 @@ def play_policy(b, w, state, tables, replies, mercy):
             take_back(w, c)
         if v:
             follow(b, w, v, colour, arounds, places)
-            if mercy and abs(w.balance) > mercy:
+            if mercy and abs(w.balance) >= mercy:
                 return plies + 1
         else:
             play_pass(b, colour)
@@ -448,8 +461,16 @@ def tree_odds(b, tables, weights, features, out):
 
 
 @kernel
-def weigh_leaves(boards, wanted, tables, weights, features, out):
-    """`tree_odds` for each row k that is wanted, of board k + 1."""
+def weigh_leaves(boards, wanted, tables, weights, features, out, replies):
+    """`tree_odds` for each row k that is wanted, of board k + 1; its first choice is kept in `replies`, unless there are none."""
+    trail = np.zeros(2, np.uint16)
     for k in range(len(wanted)):
-        if wanted[k]:
-            tree_odds(boards[k + np.uint64(1)], tables, weights, features, out[k])
+        if not wanted[k]:
+            continue
+        b = boards[k + np.uint64(1)]
+        tree_odds(b, tables, weights, features, out[k])
+        if len(replies) and b.passes == 0:
+            find_trail(b, trail)
+            best = np.argmax(out[k])
+            if trail[0] and out[k, best] > 0:
+                remember(replies, b, trail[0], to_vertex(best, b.side), b.to_play)

@@ -22,10 +22,9 @@ WIDTH = 0.7  # of the interval: times the square root of log(all) / tried
 
 
 class RolloutPlayer:
-    def __init__(self, rollouts: Rollouts, size: int, *, simulations: int = 1000, seed: int = 1):
+    def __init__(self, rollouts: Rollouts, size: int, *, seed: int = 1):
         self.rollouts = rollouts
         self.name = f"{rollouts.name} rollouts"
-        self.simulations = simulations
         self.seed = seed
         self.boards = new_boards(AT_A_TIME, size)
         self.owners = np.zeros(VERTICES, np.int32)
@@ -46,7 +45,7 @@ class RolloutPlayer:
             after.play(move)
             records.append(after.record)
         wins, tries = np.zeros(len(moves)), np.zeros(len(moves))
-        most = limits.simulations or self.simulations
+        most = math.inf if limits.simulations is None else limits.simulations
         self.owners[:] = 0
         while tries.sum() < most and not limits.stop.is_set():
             if limits.seconds is not None and time.monotonic() - began >= limits.seconds:

@@ -6,7 +6,9 @@
     Search(..., rollouts=PolicyRollouts(policy), tree_policy=PatternPriors.load("models/pretrained/tree.safetensors"))
 
 A policy's tables are read by many threads at once and written by none. `temperature` above 1 makes play more random, below 1
-less; `reply_share` is how often a remembered reply (see `remember` in policy_rollout_kernels.py) is played where one is known.
+less. `reply_share` is how often a reply is played that the tree remembers: the tree policy's first choice, kept for the last move
+and its surroundings wherever a leaf grows (the paper's in-tree cache); 0 looks none up, and only then is play repeatable with
+several threads. A board's record doesn't tell what its last move captured: vital points are known from the second move on.
 """
 
 import threading
@@ -26,8 +28,9 @@ from mcts import policy_rollout_kernels as kernels
 from mcts.rollout_kernels import new_state
 from mcts.tree_kernels import GROW
 
-NO_REPLIES = np.zeros((0, 2), np.uint64)
+NO_REPLIES = np.zeros(0, np.uint64)
 REPLIES = 1 << 16  # places in a table of remembered replies
+MOST_NATS = 80.0  # a move's logit at most: above that, odds leave the numbers of float32
 
 
 @dataclass(frozen=True)
@@ -53,14 +56,22 @@ class RolloutPolicy:
         near = w[first[NEAR_LAST] + np.array([pattern_kernels.step_class(k) for k in range(REACH)])]
         answers = w[first[ANY_RESPONSE]] + w[first[RESPONSE] + np.maximum(made.responses, 0)] if len(made.responses) else 0
         factors = np.concatenate([near + np.where(made.responses >= 0, answers, 0), near[None]])
+        vital, save = w[first[NAKADE] : first[NAKADE + 1]], w[first[SAVES]]
+        around, place = w[made.arounds], w[first[PLACE] + made.places]
+        around, place = around - around.max(), place - place.max()  # a constant changes no odds
+        most = max(0.0, factors.max()) + max(0.0, vital.max()) + max(0.0, save)
+        if most > MOST_NATS:
+            raise PatternError(
+                f"temperature={temperature}: too low for these weights, at least {temperature * most / MOST_NATS:.2g}"
+            )
         tables = (
-            np.where(made.arounds > 0, np.exp(w[made.arounds]), 0),
-            np.exp(w[first[PLACE] + made.places]),
+            np.where(made.arounds > 0, np.exp(around), 0),
+            np.exp(place),
             made.keys,
             made.rows,
             np.exp(factors),
-            np.exp(w[first[NAKADE] : first[NAKADE + 1]]),
-            np.array([np.exp(w[first[SAVES]]), reply_share]),
+            np.exp(vital),
+            np.array([np.exp(save), reply_share]),
         )
         return RolloutPolicy(size, tuple(t.astype(np.float32) if t.dtype == np.float64 else t for t in tables), patterns)
 
@@ -68,17 +79,22 @@ class RolloutPolicy:
         return Players(self, threads, seed, mercy)
 
 
+def check_size(records: np.ndarray, size: int) -> None:
+    if (records["side"] != size).any():
+        raise PatternError(f"a board of size {records['side'][0]}; these patterns were made ready for {size}")
+
+
 class Players:
     """What each thread writes in while it plays. Thread numbers are the caller's: no two calls at a time may share one."""
 
     def __init__(self, policy: RolloutPolicy, threads: int, seed: int, mercy: int):
         self.policy = policy
-        self.mercy = mercy  # a lead of so many stones ends a rollout; 0: none does
+        self.mercy = mercy  # a lead of so many stones or more ends a rollout; 0: none does
         self.boards = [new_boards(2, policy.size) for _ in range(threads)]
         self.works = kernels.new_work(2 * threads)
         self.states = [new_state(seed, k) for k in range(threads)]
         self.owner = np.zeros((threads, VERTICES), np.int8)
-        self.replies = np.zeros((REPLIES, 2), np.uint64) if policy.tables[-1][kernels.REPLY] > 0 else NO_REPLIES
+        self.replies = np.zeros(REPLIES, np.uint64) if policy.tables[-1][kernels.REPLY] > 0 else NO_REPLIES
 
     def rollouts(self, record: Any, count: int, last: int = PASS, thread: int = 0) -> tuple[int, int, np.ndarray]:
         """Plies played, and sums over `count` rollouts from a board's record: Black's area balances, and owners int32 [points].
@@ -86,6 +102,7 @@ class Players:
         `last` is the point of the move before.
         """
         boards, size = self.boards[thread], self.policy.size
+        check_size(record, size)
         boards[0] = record[0]
         owners = np.zeros(VERTICES, np.int32)
         vertex = 0 if last == PASS else int(to_vertex(last, size))
@@ -105,7 +122,7 @@ class PolicyRollouts:
     def __init__(self, policy: RolloutPolicy, *, mercy: int = 0):
         self.policy = policy
         self.mercy = mercy
-        self.replies = np.zeros((REPLIES, 2), np.uint64) if policy.tables[-1][kernels.REPLY] > 0 else NO_REPLIES
+        self.replies = np.zeros(REPLIES, np.uint64) if policy.tables[-1][kernels.REPLY] > 0 else NO_REPLIES
         self.own = threading.local()  # each thread its own work
 
     def run(
@@ -113,6 +130,7 @@ class PolicyRollouts:
     ) -> None:
         if not hasattr(self.own, "work"):
             self.own.work = kernels.new_work(1)
+        check_size(boards, self.policy.size)
         tables = self.policy.tables
         kernels.finish_by_policy(
             boards, first, count, self.own.work, 0, balances, owners, state, tables, self.replies, self.mercy
@@ -124,7 +142,9 @@ class PatternPriors:
 
     name = "patterns"
 
-    def __init__(self, patterns: PatternWeights, size: int = 19):
+    def __init__(self, patterns: PatternWeights, size: int = 19, *, replies: np.ndarray = NO_REPLIES):
+        self.size = size
+        self.replies = replies  # of the rollouts that are to know its first choices
         made = Tables.of(patterns.words, patterns.kind, size)
         self.tables = made.arrays()
         self.weights = patterns.weights
@@ -132,16 +152,18 @@ class PatternPriors:
         self.points = size * size
 
     @staticmethod
-    def load(path: str | Path, size: int = 19) -> "PatternPriors":
-        return PatternPriors(read_patterns(path), size)
+    def load(path: str | Path, size: int = 19, *, replies: np.ndarray = NO_REPLIES) -> "PatternPriors":
+        return PatternPriors(read_patterns(path), size, replies=replies)
 
     def weigh(self, boards: np.ndarray, leaves: np.ndarray, count: int, weights: np.ndarray) -> None:
+        check_size(boards, self.size)
         features = np.empty((self.points, self.slots), np.int32)
         wanted = (leaves["work"][:count] & GROW) != 0
-        kernels.weigh_leaves(boards, wanted, self.tables, self.weights, features, weights)
+        kernels.weigh_leaves(boards, wanted, self.tables, self.weights, features, weights, self.replies)
 
     def odds(self, record: np.ndarray) -> np.ndarray:
         """Probabilities float32 [points] on one board, all 0 where only a pass is left."""
+        check_size(record, self.size)
         out = np.zeros(self.points, np.float32)
         kernels.tree_odds(record[0], self.tables, self.weights, np.empty((self.points, self.slots), np.int32), out)
         return out / max(float(out.sum()), 1e-30)

@@ -70,6 +70,7 @@ def is_of_patterns(path: Path) -> bool:
 def open_patterns(path: Path) -> Any:
     """A rollout or tree policy: `PatternPolicy`, which answers for positions of games."""
     from data.patterns import PatternError
+    from models.checkpoint import CheckpointError
     from models.pattern_policy import PatternPolicy
 
     try:
@@ -79,8 +80,9 @@ def open_patterns(path: Path) -> Any:
             net, config = load_net(path)
             return PatternPolicy(net.patterns(), int(config["size"]), path.stem)  # type: ignore[operator]
         return PatternPolicy.load(path)
-    except PatternError as error:
-        raise NetFileError(str(error)) from None
+    except (PatternError, CheckpointError) as error:
+        card = f"; and there is no card {find_card(path).name} beside it" if path.suffix == ".safetensors" else ""
+        raise NetFileError(f"{error}{card}") from None
 
 
 class Inference:

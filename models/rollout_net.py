@@ -17,7 +17,7 @@ from models.pattern_policy import UNLIKELY
 class PatternNet(nn.Module):
     """`arounds`, `responses` and `shapes` are numbers of words; `take_words` brings the words themselves."""
 
-    def __init__(self, kind: str = "rollout", arounds: int = 0, responses: int = 0, shapes: int = 0, size: int = 19):
+    def __init__(self, kind: str = "rollout", arounds: int = 0, responses: int = 0, shapes: int = 0):
         super().__init__()
         self.kind = kind
         self.slots = KINDS.get(kind, 0)
@@ -44,11 +44,3 @@ class PatternNet(nn.Module):
         weights = self.weight.detach().numpy().copy()
         weights[0] = 0
         return PatternWeights(self.kind, self.words(), weights.astype(np.float32), dict(about or {}))
-
-    @staticmethod
-    def of(patterns: PatternWeights, size: int) -> "PatternNet":
-        net = PatternNet(patterns.kind, **patterns.words.sizes(), size=size)
-        net.take_words(patterns.words)
-        with torch.no_grad():
-            net.weight.copy_(torch.from_numpy(patterns.weights))
-        return net.eval()

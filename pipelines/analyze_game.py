@@ -55,6 +55,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
 def checked(options: dict[str, Any]) -> dict[str, Any]:
     kinds: dict[str, Any] = {
         "engine": str, "device": str, "threads": int, "symmetries": int, "temperature": float, "seed": int,
+        "rollout_temperature": float, "reply_share": float, "mercy": int,
         "seconds": float | None, "simulations": int | None, "first": int, "last": int | None, "komi": float | None,
     }  # fmt: skip
     for key, kind in kinds.items():

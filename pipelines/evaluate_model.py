@@ -126,7 +126,7 @@ def evaluate(
             **description(net.card),
             "engine": net.name,
             "data": f"{file.path.stem}{only}, {split}",
-            "asked": len(material.rows) * max(counts),
+            "asked": len(material.rows) * (1 if isinstance(net, PatternPolicy) else max(counts)),
             "scores": {str(count): by_groups(summaries[name, count], material) for count in counts},
         }
         if kind == "value":

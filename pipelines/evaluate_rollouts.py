@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 from omegaconf import DictConfig
 
+from data.atomic import write_text
 from pipelines.console import BuildProgress, clock, console, make_table
 from pipelines.wiring import ROOT, plain, script
 
@@ -33,27 +34,46 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     began = time.monotonic()
     patterns = read_patterns(find(options["rollout"]))
     result: dict[str, Any] = {"rollout": str(options["rollout"]), "temperature": options["temperature"], "seed": options["seed"]}
+    rollouts_of(options, patterns, options["board"])  # what is wrong with them is said now
     output = Path(options["output"])
-    if options["games"]:
-        result["match"] = match(options, patterns)
-        show_match(result["match"])
     if options["dataset"]:
         result["judgement"] = judge(options, patterns)
         show_judgement(result["judgement"])
-    output.mkdir(parents=True, exist_ok=True)
-    if options["dataset"]:
+        output.mkdir(parents=True, exist_ok=True)
         draw(result["judgement"], output)
-    (output / "metrics.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_text(output / "metrics.json", json.dumps(result, indent=1) + "\n")
+    if options["games"]:
+        result["match"] = match(options, patterns)
+        show_match(result["match"])
+        output.mkdir(parents=True, exist_ok=True)
+        write_text(output / "metrics.json", json.dumps(result, indent=1) + "\n")
     made = ", ".join(sorted(path.name for path in output.iterdir() if path.suffix in (".json", ".png")))
     console.print(f"\n[bold]{output}[/bold]: {made}; {clock(time.monotonic() - began)}")
     return result
 
 
 def check(options: dict[str, Any]) -> None:
-    least = {"games": 0, "board": 2, "simulations": 1, "opening": 0, "positions": 1, "rollouts": 1, "threads": 1, "seed": 0}
+    least = {
+        "games": 0,
+        "board": 2,
+        "simulations": 1,
+        "opening": 0,
+        "positions": 1,
+        "rollouts": 1,
+        "threads": 1,
+        "seed": 0,
+        "mercy": 0,
+    }
     for key, smallest in least.items():
         if type(options[key]) is not int or options[key] < smallest:
             raise RolloutError(f"{key}={options[key]}: a whole number from {smallest} up")
+    for key in ("komi", "temperature"):
+        if isinstance(options[key], bool) or not isinstance(options[key], int | float):
+            raise RolloutError(f"{key}={options[key]}: a number")
+    if not isinstance(options["rollout"], str):
+        raise RolloutError(f"rollout={options['rollout']}: a file of weights of a rollout policy")
+    if options["opening"] > options["board"] ** 2 // 4:
+        raise RolloutError(f"opening={options['opening']}: at most a quarter of the board's points, {options['board'] ** 2 // 4}")
     if options["board"] > 19:
         raise RolloutError(f"board={options['board']}: at most 19")
     if not options["games"] and not options["dataset"]:
@@ -72,7 +92,7 @@ def rollouts_of(options: dict[str, Any], patterns: Any, size: int) -> dict[str, 
     from mcts.rollouts import UniformRollouts
 
     policy = RolloutPolicy.of(patterns, size, temperature=options["temperature"])
-    return {"policy": PolicyRollouts(policy), "uniform": UniformRollouts()}
+    return {"policy": PolicyRollouts(policy, mercy=options["mercy"]), "uniform": UniformRollouts()}
 
 
 def side_by_side(options: dict[str, Any], what: str, unit: str, total: int, work: Callable[[int], Any]) -> list[Any]:
@@ -143,8 +163,8 @@ def judge(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     from data.hdf5 import DatasetFile
     from data.loader import read_rows
     from data.order import key, shuffled
+    from data.pattern_kernels import replay_to
     from data.patterns import Games
-    from data.replay_kernels import replay
     from mcts.rollout_kernels import new_state
     from models.evaluation import Draws, Summary, phase_name
     from pipelines.evaluation_data import choose
@@ -160,7 +180,7 @@ def judge(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
         record = new_boards(1, file.size)
         moves, colours, *setup = games.game(columns["game"][number])
         ply = columns["ply"][number]
-        replay(record, 0, file.size, moves[:ply], colours[:ply], *setup)
+        replay_to(record, 0, file.size, moves, colours, *setup, ply, np.zeros(2, np.uint16), np.zeros(VERTICES, np.uint16))
         record["to_play"] = columns["to_play"][number]
         found = []
         for rollouts in players.values():

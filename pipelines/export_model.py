@@ -72,6 +72,8 @@ def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
     checkpoint = read_checkpoint(path)
     config = checkpoint["hyper_parameters"]
     file = DatasetFile(options["dataset"] or config["dataset"])
+    if file.size != policy.size:
+        raise ExportError(f"{file.path}: boards of {file.size}x{file.size}, the policy is for {policy.size}x{policy.size}")
     about = {
         "size": policy.size,
         "patterns": policy.patterns.words.sizes(),
@@ -85,6 +87,8 @@ def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
     written = output / f"{options['name'] or policy.patterns.kind}.safetensors"
     if written.exists() and not options["overwrite"]:
         raise ExportError(f"{written} exists; choose another name or output, or say overwrite=true")
+    if written.with_suffix(".json").exists():
+        raise ExportError(f"{written.with_suffix('.json')}: the card of a net is there; choose another name or output")
     output.mkdir(parents=True, exist_ok=True)
     write_patterns(written, replace(policy.patterns, about=about))
     size = written.stat().st_size / 1e6

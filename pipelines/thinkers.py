@@ -15,6 +15,9 @@ PARAMS = "mcts.params.SearchParams"
 PRETRAINED = ROOT / "models" / "pretrained"
 
 
+TAKEN = ("engine", "device", "threads", "symmetries", "temperature", "rollout_temperature", "reply_share", "mercy", "seed")
+
+
 class NoSuchNet(ValueError):
     """A net that was named is not there."""
 
@@ -31,6 +34,9 @@ class ThinkerOptions:
     threads: int = 1
     symmetries: int = 1
     temperature: float = 0.0
+    rollout_temperature: float = 1.0
+    reply_share: float = 0.0
+    mercy: int = 0
     seed: int = 0
 
 
@@ -55,7 +61,7 @@ def thinker_options(options: dict[str, Any]) -> ThinkerOptions:
         rollout=net_path(options["rollout"], "rollout.safetensors"),
         tree=net_path(options["tree"], "tree.safetensors"),
         search=options.get("search") or {},
-        **{key: options[key] for key in ("engine", "device", "threads", "symmetries", "temperature", "seed")},
+        **{key: options[key] for key in TAKEN},
     )
 
 
@@ -86,15 +92,19 @@ class Thinkers:
 
     def make_search(self, params: Any, nets: dict[str, Any], size: int) -> Any:
         """With trained rollouts and placeholders where there are such, else uniform ones."""
-        from mcts.rollout_policy import PatternPriors, PolicyRollouts, RolloutPolicy
+        from mcts.rollout_policy import NO_REPLIES, PatternPriors, PolicyRollouts, RolloutPolicy
         from mcts.search import Search
 
         options = self.options
         parts: dict[str, Any] = {}
         if options.rollout is not None:
-            parts["rollouts"] = PolicyRollouts(RolloutPolicy.load(options.rollout, size))
+            policy = RolloutPolicy.load(
+                options.rollout, size, temperature=options.rollout_temperature, reply_share=options.reply_share
+            )
+            parts["rollouts"] = PolicyRollouts(policy, mercy=options.mercy)
         if options.tree is not None:
-            parts["tree_policy"] = PatternPriors.load(options.tree, size)
+            replies = parts["rollouts"].replies if "rollouts" in parts else NO_REPLIES
+            parts["tree_policy"] = PatternPriors.load(options.tree, size, replies=replies)
         return Search(params, policy=nets.get("policy"), value=nets.get("value"), **parts)
 
     def open(self, wanted: dict[str, bool]) -> dict[str, Any]:

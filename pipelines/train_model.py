@@ -65,7 +65,9 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     callbacks = [callback for callback in instantiate(cfg.callbacks).values() if callback is not None] if cfg.callbacks else []
     callbacks.sort(key=lambda callback: isinstance(callback, Checkpoints))  # last: it saves what the others have done
     if checkpoint is not None:
-        step = read_checkpoint(checkpoint)["global_step"]
+        saved = read_checkpoint(checkpoint)
+        check_words(module.net, saved["state_dict"], checkpoint)
+        step = saved["global_step"]
         for logger in loggers:
             if hasattr(logger, "resume_at"):
                 logger.resume_at(step)
@@ -87,6 +89,10 @@ def assemble(cfg: DictConfig) -> tuple[Any, Any]:
     """The Lightning module and the data that it learns from."""
     from hydra.utils import instantiate
 
+    wants = str(OmegaConf.to_container(cfg.model.net)["_target_"]).endswith(".PatternNet")  # type: ignore[index,call-overload]
+    if wants != str(cfg.loader._target_).endswith(".PatternDataModule"):
+        fitting = "loader=patterns or tree_patterns" if wants else "a loader of planes, such as loader=default"
+        raise TrainingError(f"this model wants {fitting}; leave loader= out, and the model chooses it")
     data = instantiate(cfg.loader)
     words = getattr(data, "words", None)
     if words is None:
@@ -212,6 +218,15 @@ def check_factories(module: Any) -> None:
         raise TrainingError(f"optimizer or schedule: {error}") from None
 
 
+def check_words(net: Any, state: dict[str, Any], path: Path) -> None:
+    """Weights of patterns go on with the patterns that they were for."""
+    import torch
+
+    for name, value in net.state_dict().items():
+        if name.startswith("words_") and not torch.equal(state.get(f"net.{name}", value[:0]), value):
+            raise TrainingError(f"{path}: it has learned other patterns than there are in this dataset")
+
+
 def begin_with(net: Any, path: str) -> None:
     """Weights of another run, where name and shape agree; planes that the other net had not begin with weight 0."""
     import torch
@@ -223,6 +238,10 @@ def begin_with(net: Any, path: str) -> None:
     with torch.no_grad():
         for name, value in net.state_dict().items():
             other = theirs.get(name)
+            if name.startswith("words_"):  # of patterns: what its weights are for
+                if other is None or not torch.equal(other, value):
+                    raise TrainingError(f"start={path}: it has learned other patterns than there are in this dataset")
+                continue
             if other is not None and other.shape == value.shape:
                 value.copy_(other)
                 taken += 1

@@ -76,6 +76,27 @@ def del_hydra(cfg: DictConfig) -> None:
     HydraConfig.instance().cfg = None
 
 
+@pytest.mark.parametrize("model", ["rollout", "tree"])
+@pytest.mark.parametrize("debug", ["one_batch", "overfit", "profile"])
+def test_patterns_can_be_debugged(model: str, debug: str, dataset: Path, tmp_path: Path) -> None:
+    cfg = composed(
+        "train_model", f"model={model}", f"debug={debug}", f"dataset={dataset}", f"output={tmp_path}", "loader.every=2"
+    )
+    del_hydra(cfg)
+    train_model.complete(cfg)
+    OmegaConf.resolve(cfg)
+    instantiate_parts(cfg, skip={"wandb"})
+
+
+def test_a_loader_that_does_not_fit_the_model_is_refused(dataset: Path, tmp_path: Path) -> None:
+    for choices in (["model=policy_resnet", "loader=patterns"], ["model=rollout", "loader=default"]):
+        cfg = composed("train_model", *choices, f"dataset={dataset}", f"output={tmp_path}")
+        del_hydra(cfg)
+        train_model.complete(cfg)
+        with pytest.raises(train_model.TrainingError, match="this model wants"):
+            train_model.assemble(cfg)
+
+
 @pytest.mark.parametrize("name", sorted(path.stem for path in (CONF / "search").glob("*.yaml")))
 def test_every_search_instantiates(name: str) -> None:
     search = composed("play_gtp", f"search={name}", "search.lam=0.25").search

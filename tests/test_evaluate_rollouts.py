@@ -10,7 +10,7 @@ from hydra import compose, initialize_config_dir
 
 from data.board import Board
 from data.coords import PASS
-from data.hdf5 import DatasetFile
+from data.hdf5 import DatasetError, DatasetFile
 from data.pattern_files import PatternWeights, write_patterns
 from data.patterns import first_of_slots, harvest
 from mcts.protocols import Limits
@@ -79,6 +79,9 @@ def test_the_player_stops_when_told_and_repeats_itself() -> None:
 def test_games_and_positions_are_judged_and_written(made: tuple[Path, Path], tmp_path: Path) -> None:
     dataset, rollout = made
     small = ["games=4", "simulations=40", "positions=30", "rollouts=8", "board=5"]
+    with pytest.raises(DatasetError):
+        ran(tmp_path, f"rollout={rollout}", "dataset=nowhere.h5", "games=1000000")
+    assert not tmp_path.joinpath("metrics.json").exists()
     result = ran(tmp_path, f"rollout={rollout}", f"dataset={dataset}", *small)
     assert result["match"]["games"] == 4 and 0 <= result["match"]["wins"] <= 4
     everything = result["judgement"]["phases"]["all"]
@@ -90,6 +93,13 @@ def test_games_and_positions_are_judged_and_written(made: tuple[Path, Path], tmp
 
 
 def test_nothing_to_do_and_wrong_numbers_are_one_line(made: tuple[Path, Path], tmp_path: Path) -> None:
-    for overrides, word in ((["games=0"], "nothing to do"), (["board=1"], "board=1"), (["rollouts=0"], "rollouts=0")):
+    for overrides, word in (
+        (["games=0"], "nothing to do"),
+        (["board=1"], "board=1"),
+        (["rollouts=0"], "rollouts=0"),
+        (["opening=30"], "opening=30"),
+        (["komi=x"], "komi=x"),
+        (["rollout=null"], "rollout=None"),
+    ):
         with pytest.raises(evaluate_rollouts.RolloutError, match=word):
             ran(tmp_path, f"rollout={made[1]}", *overrides)

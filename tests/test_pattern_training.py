@@ -18,7 +18,7 @@ from models.rollout_net import PatternNet
 from pipelines import evaluate_model, export_model, train_model
 from pipelines.wiring import CONF
 from tests.test_export import export
-from tests.test_training import assert_same, stop_at
+from tests.test_training import assert_same, failed, stop_at
 from tests.tiny_dataset import make_dataset
 
 RUN = ["loader.batch_size=16", "loader.pool_rows=256", "loader.every=2", "loader.responses=2", "loader.arounds=2",
@@ -48,7 +48,7 @@ def test_batches_hold_the_features_of_their_rows(dataset: Path, kind: str) -> No
     assert np.array_equal(batch["planes"].permute(0, 2, 3, 1).flatten(1, 2).numpy(), features)
     file = DatasetFile(dataset)
     assert np.array_equal(file.positions["move"][:][batch["row"].numpy()], batch["move"].numpy())
-    net = PatternNet(kind, **data.words.sizes(), size=9)
+    net = PatternNet(kind, **data.words.sizes())
     net.take_words(data.words)
     logits = net(batch["planes"])
     assert logits.shape == (16, 81) and set(logits.unique().tolist()) <= {0.0, -20.0}
@@ -106,3 +106,16 @@ def test_what_is_no_policy_of_patterns_is_one_line(tmp_path: Path, dataset: Path
         trained(tmp_path / "run", dataset, "model=rollout", "positions=320", "validate_every=320")
         for _ in range(2):
             export(tmp_path / "out", f"checkpoint={best}")
+
+
+def test_weights_are_not_taken_for_other_patterns(tmp_path: Path, dataset: Path) -> None:
+    small = ["model=rollout", "positions=320", "validate_every=320"]
+    trained(tmp_path / "one", dataset, *small)
+    last = tmp_path / "one" / "checkpoints" / "last.ckpt"
+    with pytest.raises(train_model.TrainingError, match="other patterns"):
+        trained(tmp_path / "two", dataset, *small, f"start={last}", "loader.responses=1")
+    with pytest.raises(train_model.TrainingError, match="no weight there fits"):
+        trained(tmp_path / "three", dataset, "model=tree", *small[1:], f"start={last}", "loader.shapes=1_000_000")
+    trained(tmp_path / "four", dataset, *small, f"start={last}")
+    more = make_dataset(tmp_path / "more", seed=2)
+    assert "other patterns" in failed(f"resume={tmp_path / 'one'}", f"dataset={more}", "positions=640")

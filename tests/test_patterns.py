@@ -1,5 +1,6 @@
 """Pattern features against a slow reading of what they mean, under all symmetries and with colours exchanged."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from data.coords import BLACK, WHITE
 from data.hdf5 import DatasetFile
 from data.pattern_files import PatternWeights, read_patterns, write_patterns
 from data.pattern_kernels import AROUND, DISTANCE, DISTANCE_BEFORE, NAKADE, NEAR_LAST, RESPONSE, SAVES, SELF_ATARI, SHAPE
-from data.patterns import Games, PatternError, Tables, Words, first_of_slots, harvest, sensible_arounds
+from data.patterns import Games, PatternError, Tables, Words, first_of_slots, harvest, sensible_arounds, turned_responses
 from mcts.rollout_kernels import is_sensible
 from tests.tiny_dataset import make_dataset
 
@@ -168,6 +169,25 @@ def test_the_place_of_captured_stones_is_marked(words: Words) -> None:
     assert set(marked) <= {72, 73} and len(marked)
 
 
+def test_patterns_at_edge_and_corner_are_what_they_look_like() -> None:
+    board = Board(9)
+    for point, colour in ((1, BLACK), (9, WHITE), (10, WHITE)):
+        board.setup(**{"black" if colour == BLACK else "white": [point]})
+    record = board.record[0]
+    corner = int(kernels.around(record, np.uint16(to_vertex(0, 9)), BLACK))
+    wall = 7
+    # above, left, right, below: wall, wall, an own stone with 2 liberties, White's string of 2 stones with 4
+    cells = [(corner >> (3 * k)) & 7 for k in range(4)]
+    assert cells == [wall, wall, 2, 6]
+    assert [(corner >> (12 + 2 * k)) & 3 for k in range(4)] == [2, 2, 2, 3]
+    seen_by_white = int(kernels.around(record, np.uint16(to_vertex(0, 9)), WHITE))
+    assert [(seen_by_white >> (3 * k)) & 7 for k in range(4)] == [wall, wall, 5, 3]
+    diamond = int(kernels.diamond(record, np.uint16(to_vertex(1, 9)), WHITE))
+    cells = [(diamond >> (3 * k)) & 7 for k in range(12)]
+    # neighbours, diagonals, two away, in the order of STEPS, around B9; then Black's two liberties
+    assert cells == [wall, 0, 0, 3, wall, wall, 3, 0, wall, wall, 0, 0] and diamond >> 36 == 2
+
+
 def test_a_shape_off_the_vocabulary_shares_one_weight(words: Words) -> None:
     none = Words(words.arounds[:0], words.responses[:0], words.shapes[:0])
     tables = Tables.of(none, "tree", 9)
@@ -206,6 +226,22 @@ def test_foreign_and_damaged_weights_are_refused(words: Words, tmp_path: Path) -
     write_patterns(path, PatternWeights("rollout", words, weights[:-1]))
     with pytest.raises(PatternError, match="not one float32 for each"):
         read_patterns(path)
+    turned = turned_responses(words.responses, 3)
+    impossible = (
+        (np.unique(turned), "not the smallest"),
+        (np.unique(words.responses | 31), "not the smallest"),
+        (words.responses - 2**44, "codes of patterns"),
+        (words.responses[::-1].copy(), "codes of patterns"),
+    )
+    for codes, word in impossible:
+        count = first_of_slots("rollout", {**words.sizes(), "responses": len(codes)})[-1]
+        write_patterns(path, PatternWeights("rollout", replace(words, responses=codes), np.zeros(count, np.float32)))
+        with pytest.raises(PatternError, match=word):
+            read_patterns(path)
+    for size in ("nine", 40):
+        write_patterns(path, PatternWeights("rollout", words, weights, {"size": size}))
+        with pytest.raises(PatternError, match="2 to 19"):
+            read_patterns(path)
     write_patterns(path, PatternWeights("rollout", words, weights * np.nan))
     with pytest.raises(PatternError, match="no numbers"):
         read_patterns(path)

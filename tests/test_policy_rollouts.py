@@ -3,23 +3,29 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from data import symmetry
+from data import archives, symmetry
 from data.board import Board
 from data.board_kernels import VERTICES, new_boards, to_vertex
 from data.coords import PASS
 from data.hdf5 import DatasetFile
-from data.pattern_files import PatternWeights, write_patterns
+from data.members import Limits
+from data.pattern_files import PatternWeights, read_patterns, write_patterns
 from data.pattern_kernels import AROUND
 from data.patterns import PatternError, Tables, Words, first_of_slots, harvest
+from data.record import GameRecord
+from data.sgf import ReadOptions, read_games
 from mcts import policy_rollout_kernels as kernels
 from mcts.policy_rollout_kernels import PLACE, new_work
 from mcts.rollout_kernels import new_state
 from mcts.rollout_policy import NO_REPLIES, PatternPriors, PolicyRollouts, RolloutPolicy
+from mcts.tree_kernels import GROW
+from pipelines.wiring import ROOT
 from tests.test_patterns import described, turned
 from tests.tiny_dataset import make_dataset
 
@@ -206,7 +212,10 @@ def test_places_on_the_board_have_their_factor(patterns: PatternWeights) -> None
     policy = RolloutPolicy.of(patterns, 9)
     tables = Tables.of(patterns.words, "rollout", 9)
     corner = int(to_vertex(0, 9))
-    assert policy.tables[PLACE][corner] == pytest.approx(np.exp(patterns.weights[tables.first[1]]), rel=1e-6)
+    middle = int(to_vertex(40, 9))
+    ratio = policy.tables[PLACE][corner] / policy.tables[PLACE][middle]
+    weights = patterns.weights[tables.first[1] + tables.places[[corner, middle]]]
+    assert ratio == pytest.approx(np.exp(weights[0] - weights[1]), rel=1e-6)
 
 
 def test_tree_odds_are_the_softmax_of_the_tree_policy(words: Words) -> None:
@@ -268,3 +277,103 @@ def test_compiled_and_interpreted_rollouts_are_the_same(words: Words, patterns: 
         assert done.returncode == 0, done.stderr
         said.append(done.stdout)
     assert said[0] == said[1] and len(said[0].splitlines()) == 12
+
+
+def test_remembered_replies_are_what_rollouts_play(patterns: PatternWeights, words: Words) -> None:
+    """The tree policy's first choice at a leaf that grows begins a rollout from there, where replies are always taken."""
+    count = first_of_slots("tree", words.sizes())[-1]
+    weights = np.random.default_rng(3).normal(0, 0.5, count).astype(np.float32)
+    rollouts = PolicyRollouts(RolloutPolicy.of(patterns, 9, reply_share=1.0))
+    priors = PatternPriors(PatternWeights("tree", words, weights), 9, replies=rollouts.replies)
+    board = Board(9, ko="simple")
+    for point in (40, 41, 31):
+        board.play(point)
+    boards = new_boards(2, 9)
+    boards[1] = board.record[0]
+    leaves = np.zeros(1, [("work", np.uint8)])
+    leaves["work"] = GROW
+    odds = np.zeros((1, 81), np.float32)
+    priors.weigh(boards, leaves, 1, odds)
+    np.testing.assert_allclose(odds[0] / odds[0].sum(), priors.odds(board.record.view(np.recarray)), rtol=1e-5)
+    assert rollouts.replies.any()
+    record = board.record.view(np.recarray)[0]
+    for seed in range(3):
+        work, twin = new_work(1)[0], board.copy().record.view(np.recarray)[0]
+        kernels.begin(record, work, *rollouts.policy.tables[:2])
+        work.last = to_vertex(31, 9)
+        kernels.play_policy(twin, work, new_state(seed), rollouts.policy.tables, rollouts.replies, 1)
+        reply = to_vertex(int(odds[0].argmax()), 9)
+        assert twin.color[reply] == record.to_play and twin.placed[reply] == 3
+
+
+def test_a_lead_of_just_so_many_stones_ends_a_rollout(patterns: PatternWeights) -> None:
+    policy, board = RolloutPolicy.of(patterns, 9), Board(9)
+    board.setup(black=range(9))
+    for mercy, plies in ((10, 1), (11, None)):
+        played = policy.players(mercy=mercy).rollouts(board.record, 1)[0]
+        assert (played == 1) == (plies == 1)
+
+
+def test_threads_play_what_they_play_alone(patterns: PatternWeights) -> None:
+    policy, record = RolloutPolicy.of(patterns, 9), Board(9).record
+    alone = [policy.players(4).rollouts(record, 20, thread=k) for k in range(4)]
+    players = policy.players(4)
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda k: players.rollouts(record, 20, thread=k), range(4)))
+    assert [run[:2] for run in together] == [run[:2] for run in alone]
+
+
+def test_boards_of_another_size_are_refused(patterns: PatternWeights, words: Words) -> None:
+    policy = RolloutPolicy.of(patterns, 9)
+    tree = PatternWeights("tree", words, np.zeros(first_of_slots("tree", words.sizes())[-1], np.float32))
+    for ask in (
+        lambda: policy.players().rollouts(Board(13).record, 1),
+        lambda: PatternPriors(tree, 9).odds(Board(13).record.view(np.recarray)),
+        lambda: PolicyRollouts(policy).run(new_boards(1, 5), 0, 1, np.zeros(1), np.zeros(1), new_state(1)),
+    ):
+        with pytest.raises(PatternError, match="board of size"):
+            ask()
+    with pytest.raises(PatternError, match="too low for these weights"):
+        RolloutPolicy.of(patterns, 9, temperature=0.01)
+
+
+def recorded_games(count: int) -> list[GameRecord]:
+    """Games without handicap that ship with the project."""
+    found: list[GameRecord] = []
+    for source in archives.find_sources([str(ROOT / "data" / "sample_games")], ROOT):
+        for member in archives.read_members(source, Limits()):
+            for record in read_games(member.data, source=member.name, options=ReadOptions()):
+                if isinstance(record, GameRecord) and record.size == 19 and not len(record.setup_point):
+                    found.append(record)
+                    if len(found) == count:
+                        return found
+    return found
+
+
+def test_recorded_games_are_followed_as_they_are_computed_afresh(patterns: PatternWeights) -> None:
+    """Whole games of an engine on 19x19, their captures and ladders included, with the words of the policy that ships."""
+    shipped = read_patterns(ROOT / "models" / "pretrained" / "rollout.safetensors")
+    policy, tables = RolloutPolicy.of(shipped), Tables.of(shipped.words, "rollout", 19)
+    captures = vital = 0
+    for record in recorded_games(2):
+        board = Board(19, ko="simple")
+        works = new_work(2)
+        kernels.begin(board.record[0], works[0], *policy.tables[:2])
+        for ply, (move, colour) in enumerate(zip(record.moves, record.colours, strict=True)):
+            if move == PASS or colour != board.to_play:
+                break
+            kernels.begin(board.record[0], works[1], *policy.tables[:2])
+            assert np.array_equal(works[0].odds, works[1].odds) and np.array_equal(works[0].atari, works[1].atari), ply
+            position = board.record.view(np.recarray)[0]
+            if ply % 3 == 0 or 2 <= works[0].taken <= 6:
+                np.testing.assert_allclose(at_play(position, works[0], policy), softmax(board, tables, shipped), atol=1e-5)
+                vital += 2 <= int(works[0].taken) <= 6
+            if works[1].odds[0 if colour == 1 else 1, to_vertex(int(move), 19)] == 0:
+                break  # a human's or engine's move into an own eye
+            kernels.follow(
+                board.copy().record.view(np.recarray)[0], works[0], to_vertex(int(move), 19), colour, *policy.tables[:2]
+            )
+            board.play(int(move), int(colour))
+            captures += int(works[0].taken) > 0
+        assert board.ply > 100
+    assert captures > 5 and vital > 0

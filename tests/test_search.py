@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
-from omegaconf import OmegaConf
 
 from data.board import Board
 from data.board_kernels import VERTICES, new_boards
@@ -304,7 +304,8 @@ def test_lambda_says_what_is_asked_of_whom(think) -> None:
 
 @pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: path.stem)
 def test_every_configuration_is_one_of_a_search_that_thinks(path: Path, think) -> None:
-    params = instantiate(OmegaConf.load(path), nodes=500)
+    with initialize_config_dir(str(path.parent.parent), version_base="1.3"):
+        params = instantiate(compose("play_gtp", [f"search={path.stem}"]).search, nodes=500)
     assert isinstance(params, SearchParams)
     policy, value = FakePolicy({7: 0.7}), material()
     report = think(Search(params, policy=policy, value=value), Board(5), simulations=100)
