@@ -15,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from omegaconf import DictConfig
 from rich.console import Console
 
-import pipelines.training_benchmarks  # noqa: F401  (enters its own)
+import pipelines.search_benchmarks
+import pipelines.training_benchmarks  # noqa: F401  (both enter their own)
 from pipelines.benchmarks import BENCHMARKS, Benchmark, Material
 from pipelines.console import console, make_table
 from pipelines.wiring import ROOT, plain, script

@@ -1,0 +1,81 @@
+"""What `measure_speed.py` measures of the search: the tree alone, and what a tree leaves of rollouts and nets."""
+
+import statistics
+import time
+
+import numpy as np
+
+from data.board import Board
+from mcts.params import SearchParams
+from mcts.protocols import Limits
+from mcts.rollout_policy import PolicyRollouts, RolloutPolicy
+from mcts.search import Search
+from pipelines.benchmarks import PRETRAINED, Material, benchmark
+
+NET_SECONDS = 0.01  # a batch of the net that stands for a slow one
+
+
+class FreeRollouts:
+    """Results that cost nothing: Black wins every other game."""
+
+    name = "free"
+
+    def run(
+        self, boards: np.ndarray, first: int, count: int, balances: np.ndarray, owners: np.ndarray, state: np.ndarray
+    ) -> None:
+        balances[:count] = np.where(np.arange(count) % 2, 15, 0)
+
+
+class SlowNet:
+    """A policy net that takes its time on another processor, and has no opinion."""
+
+    name = "slow"
+
+    def answer_packed(self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None) -> np.ndarray:
+        time.sleep(NET_SECONDS)
+        return np.full((len(packed), packed.shape[1]), -np.log(packed.shape[1]), np.float32)
+
+
+@benchmark("tree alone, answers that cost nothing, 19x19, one core", "simulations/s", 100_000)
+def tree_alone(material: Material) -> float:
+    search = Search(SearchParams(lam=1.0, threads=1, deterministic=True), rollouts=FreeRollouts())
+    try:
+        board = Board(19)
+        search.think(board, Limits(simulations=2_000))
+        search.forget()
+        began = time.process_time()
+        report = search.think(board, Limits(simulations=200_000))
+        return report.simulations / (time.process_time() - began)
+    finally:
+        search.close()
+
+
+@benchmark("search with policy rollouts against these alone, one thread", "%", 90)
+def rollouts_in_a_tree(material: Material) -> float:
+    policy = RolloutPolicy.load(PRETRAINED / "rollout.safetensors")
+    search = Search(SearchParams(lam=1.0, threads=1, deterministic=True), rollouts=PolicyRollouts(policy))
+    players, board = policy.players(), Board(19)
+    shares = []
+    try:
+        for count in (100, 4_000, 4_000, 4_000):
+            search.forget()
+            began = time.process_time()
+            search.think(board, Limits(simulations=count))
+            middle = time.process_time()
+            players.rollouts(board.record, count)
+            shares.append(100 * (time.process_time() - middle) / (middle - began))
+    finally:
+        search.close()
+    return statistics.median(shares[1:])
+
+
+@benchmark("policy net busy during a search, 10 ms a batch", "%", 90, clock="wall")
+def net_busy(material: Material) -> float:
+    search = Search(SearchParams(lam=1.0, threads=1), policy=SlowNet())
+    try:
+        search.think(Board(19), Limits(seconds=0.5))
+        search.forget()
+        search.think(Board(19), Limits(seconds=4.0))
+        return 100 * float(search.statistics()["policy net busy"])
+    finally:
+        search.close()
