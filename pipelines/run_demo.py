@@ -15,6 +15,7 @@ FOLDER = Path("outputs") / "demo"
 DATASET = FOLDER / "games.h5"
 
 RUN = FOLDER / "policy"
+MATCH = FOLDER / "match"
 
 STEPS = (
     (
@@ -35,13 +36,22 @@ STEPS = (
         "See how well it predicts moves",
         ["evaluate_model", f"dataset={DATASET}", f"checkpoint={RUN}/checkpoints/best.ckpt", f"hydra.run.dir={FOLDER}/evaluation"],
     ),
+    (
+        "Let the policy net that ships play a game against itself",
+        ["play_match", "black=policy_only", "white=policy_only", "games=1", f"output={MATCH}"],
+    ),
+    (
+        "Ask the search what it thinks of the first forty moves",
+        ["analyze_game", f"{MATCH}/games/00001.sgf", "last=40", "seconds=0.2", f"output={FOLDER}/analysis"],
+    ),
 )
 
 
 def main() -> int:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     started = time.monotonic()
-    shutil.rmtree(ROOT / RUN, ignore_errors=True)  # what an earlier demo trained
+    for folder in (RUN, MATCH):  # what an earlier demo trained and played
+        shutil.rmtree(ROOT / folder, ignore_errors=True)
     for number, (title, command) in enumerate(STEPS, 1):
         line = ["python", f"pipelines/{command[0]}.py", *command[1:]]
         print(f"\n{number}/{len(STEPS)}  {title}\n$ {' '.join(line)}\n", flush=True)
