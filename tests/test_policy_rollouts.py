@@ -256,6 +256,7 @@ for point in (12, 7, 11, 6, 17, 13):
 """
 
 
+@pytest.mark.slow
 def test_compiled_and_interpreted_rollouts_are_the_same(words: Words, patterns: PatternWeights, tmp_path: Path) -> None:
     count = first_of_slots("tree", words.sizes())[-1]
     weights = np.random.default_rng(3).normal(0, 0.5, count).astype(np.float32)

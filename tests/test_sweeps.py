@@ -92,7 +92,8 @@ def test_a_sweep_stopped_in_the_middle_ends_as_an_unbroken_one(tmp_path: Path, d
     assert [[row[key] for key in same] for row in broken] == [[row[key] for key in same] for row in whole]
 
 
-@pytest.mark.parametrize("launcher", ["joblib", pytest.param("submitit_local", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
 def test_jobs_side_by_side_learn_what_they_learn_one_after_the_other(tmp_path: Path, dataset: Path, launcher: str) -> None:
     swept(tmp_path / "one", dataset, "optimizer.lr=0.001,0.01")
     swept(tmp_path / launcher, dataset, "optimizer.lr=0.001,0.01", f"hydra/launcher={launcher}")
@@ -122,6 +123,7 @@ def test_optuna_looks_for_the_best_and_goes_on_with_the_same_trials(tmp_path: Pa
     ]
 
 
+@pytest.mark.slow
 def test_a_ready_sweep_needs_no_flag(tmp_path: Path, dataset: Path) -> None:
     sets = [*NET, *RUN, f"dataset={dataset}", "hydra.sweep.dir=sweep", "sweep=policy_planes"]
     ended(command("train_model", *sets), tmp_path)
