@@ -160,7 +160,7 @@ def test_wrong_arguments_are_refused(path: str, tmp_path: Path) -> None:
         GoDataModule(path).evaluation_dataloader("tests")
 
 
-# Loaders of patterns want whole games, which the file of these tests has not: test_configs.py and test_pattern_training.py have them.
+# Loaders of patterns want whole games, which this file has not: test_configs.py and test_pattern_training.py try them.
 LOADERS = sorted(file.stem for file in (ROOT / "conf" / "loader").glob("*.yaml") if "patterns" not in file.stem)
 
 
