@@ -4,6 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '
 BIN := .venv/bin
 RULES := tests/test_coords.py tests/test_symmetry.py tests/test_board.py tests/test_board_kernels.py tests/test_rollouts.py \
 	tests/test_planes.py
+SIDE_BY_SIDE := -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all nojit bounds lint format speed golden clean
@@ -21,16 +22,16 @@ demo: .venv/installed  ## the main job on the games that ship with the project, 
 	$(BIN)/python pipelines/run_demo.py
 
 test: .venv/installed  ## fast tests, 5 minutes at most
-	$(BIN)/python -m pytest -m "not slow and not gpu"
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu"
 
 test-all: .venv/installed  ## all tests
 	$(BIN)/python -m pytest
 
 nojit: .venv/installed  ## rules and planes with the kernels interpreted
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow and not gpu" $(RULES)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu" $(RULES)
 
 bounds: .venv/installed  ## rules and planes with index checks in the kernels
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -m "not slow and not gpu" $(RULES)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu" $(RULES)
 
 lint: .venv/installed  ## style, types and import directions
 	$(BIN)/ruff check .

@@ -23,6 +23,7 @@ from data.features import PLANES
 from data.hdf5 import DatasetError, DatasetFile
 from data.loader import Loader, check_planes
 from data.order import POOL_ROWS, Candidates, EvaluationOrder, TrainOrder, candidates
+from data.owners import read_owners
 
 TensorBatch = dict[str, torch.Tensor]
 Batches = TypeVar("Batches", "TrainBatches", "EvaluationBatches")
@@ -49,6 +50,7 @@ class GoDataModule(LightningDataModule):
         symmetries: str = "random",
         positions_per_game: int | None = None,
         eval_positions_per_game: int | None = None,
+        owners: str | None = None,
         seed: int = 0,
         num_workers: int = 0,
         start_method: str | None = None,
@@ -61,6 +63,7 @@ class GoDataModule(LightningDataModule):
                 raise ValueError(f"{name}={chosen!r}: choose one of {', '.join(str(choice) for choice in CHOICES[name])}")
         self.file = DatasetFile(dataset)
         check_planes(self.file, planes)
+        self.owners = read_owners(owners, self.file) if owners else None
         self.target = target
         self.planes = planes
         self.batch_size = batch_size
@@ -150,7 +153,7 @@ class GoDataModule(LightningDataModule):
         return "\n".join(lines)
 
     def loader(self, order: TrainOrder | EvaluationOrder) -> Loader:
-        return Loader(self.file, order, self.planes, self.prefetch)
+        return Loader(self.file, order, self.planes, self.prefetch, self.owners)
 
     def torch_loader(self, batches: "PackedBatches") -> DataLoader:
         return DataLoader(

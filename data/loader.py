@@ -1,7 +1,8 @@
 """From the dataset file to batches of NumPy arrays: reads the pools of an order, expands and turns their batches.
 
 A batch is a dict: `planes` uint8 [batch, size, size, planes] (NHWC), `move` int64, turned like the planes, `outcome` float32
-(of the player to move: +1 won, -1 lost, 0 unknown), `row` int64 (in the file), `game` int32, `ply` int16, `symmetry` uint8.
+(of the player to move: +1 won, -1 lost, 0 unknown), `row` int64 (in the file), `game` int32, `ply` int16, `symmetry` uint8; with
+`owners` also `owner` float32 [batch, points], turned too: -1 the opponent's .. +1 the player to move's when the game was over.
 
 Pools are kept packed: 2,166 bytes a row at 19x19, 284 MB for 131,072 rows, twice with `prefetch`.
 """
@@ -20,6 +21,7 @@ from data.features import PLANES, plane_names
 from data.hdf5 import CHUNK, POSITION_COLUMNS, DatasetError, DatasetFile
 from data.loader_kernels import expand
 from data.order import Pool
+from data.owners import SURE
 
 COLOUR_PLANES = PLANES + 1  # the 48, and one that tells the colour to move, which the value net of the paper has
 Batch = dict[str, np.ndarray]
@@ -39,6 +41,7 @@ class Loader:
     order: Order
     planes: int = PLANES  # the first ones, or 49
     prefetch: bool = False  # read the next pool in a thread while this one is served
+    owners: np.ndarray | None = None  # int8 [games, points] (see owners.py)
 
     def __post_init__(self) -> None:
         check_planes(self.file, self.planes)
@@ -53,7 +56,7 @@ class Loader:
         pools = self.order.pools(start)
         for loaded in ahead(load, pools) if self.prefetch else map(load, pools):
             for k in range(len(loaded.rows)):
-                yield loaded.batch(k, self.planes)
+                yield loaded.batch(k, self.planes) if self.owners is None else loaded.with_owners(k, self.planes, self.owners)
             del loaded  # or there are three pools for a moment
 
 
@@ -85,6 +88,12 @@ class LoadedPool:
             "ply": self.columns["ply"][slots],
             "symmetry": turns,
         }
+
+    def with_owners(self, k: int, planes: int, owners: np.ndarray) -> Batch:
+        """A batch with `owner`."""
+        batch, slots, points = self.batch(k, planes), self.slots[k], self.size**2
+        own = owners[batch["game"][:, None], symmetry.backward(self.size)[self.turns[k]][:, :points]].astype(np.float32)
+        return batch | {"owner": own * (self.columns["to_play"][slots].astype(np.float32) / SURE)[:, None]}
 
 
 def read_rows(dataset: h5py.Dataset, rows: np.ndarray) -> np.ndarray:

@@ -11,6 +11,8 @@ from torch.nn import functional
 
 from models.symmetric import SymmetricConv, SymmetricLinear, SymmetricNorm, SymmetricSum
 
+SCORE_SCALE = 10.0  # a mean of 0.1, 36 points of 361, is the unit in which a score is heard
+
 
 def as_floats(planes: Tensor, like: Tensor) -> Tensor:
     """Planes as they come from the loader (uint8) in the type the first convolution computes with."""
@@ -95,9 +97,21 @@ class PointHead(nn.Module):
 
 
 class ValueHead(nn.Module):
-    """One number: [batch, filters, size, size] -> [batch], from -1 to +1. Mean and maximum over the board are what it hears."""
+    """One number: [batch, filters, size, size] -> [batch], from -1 to +1. Mean and maximum over the board are what it hears.
 
-    def __init__(self, filters: int, *, hidden: int = 32, units: int = 64, dropout: float = 0.0, symmetric: bool = False):
+    With `owners` there is a second answer, [batch, points], whose mean, the score, it hears too.
+    """
+
+    def __init__(
+        self,
+        filters: int,
+        *,
+        hidden: int = 32,
+        units: int = 64,
+        dropout: float = 0.0,
+        symmetric: bool = False,
+        owners: bool = False,
+    ):
         super().__init__()
         self.hidden = ConvNorm(filters, hidden, 1, symmetric=symmetric)
         self.dropout = nn.Dropout(dropout)
@@ -109,8 +123,16 @@ class ValueHead(nn.Module):
         self.out = nn.Linear(units, 1)
         with torch.no_grad():
             self.out.weight.mul_(0.1)  # begin near 0
+        self.owner: nn.Module | None = None
+        if owners:
+            self.owner = SymmetricSum(hidden, 1, maps=True, bias=False) if symmetric else nn.Conv2d(hidden, 1, 1, bias=False)
+            self.score = nn.Linear(1, units)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
         x = functional.relu_(self.hidden(x))
-        x = functional.relu_(self.mean(self.dropout(x.mean((2, 3)))) + self.maximum(self.dropout(x.amax((2, 3)))))
-        return torch.tanh(self.out(self.dropout(x)).squeeze(1))
+        heard = self.mean(self.dropout(x.mean((2, 3)))) + self.maximum(self.dropout(x.amax((2, 3))))
+        owner = None
+        if self.owner is not None:
+            owner = torch.tanh(self.owner(x).flatten(1))
+            heard = heard + self.score(SCORE_SCALE * owner.mean(1, keepdim=True))
+        return torch.tanh(self.out(self.dropout(functional.relu_(heard))).squeeze(1)), owner

@@ -34,7 +34,9 @@ class ValueNet(nn.Module):
 
 
 class ResidualValueNet(nn.Module):
-    """The tower of the residual policy net; mean and maximum of its maps decide. Fits boards of any size."""
+    """The tower of the residual policy net; mean and maximum of its maps decide. Fits boards of any size.
+
+    With `owners` it also says who will own each point, which it can be taught, and hears its own answer's sum."""
 
     def __init__(
         self,
@@ -47,10 +49,15 @@ class ResidualValueNet(nn.Module):
         dropout: float = 0.0,
         context: bool = True,
         symmetric: bool = False,
+        owners: bool = False,
     ):
         super().__init__()
         self.tower = Tower(planes, filters, blocks, context=context, symmetric=symmetric)
-        self.head = ValueHead(filters, hidden=hidden, units=units, dropout=dropout, symmetric=symmetric)
+        self.head = ValueHead(filters, hidden=hidden, units=units, dropout=dropout, symmetric=symmetric, owners=owners)
 
     def forward(self, planes: Tensor) -> Tensor:
+        return self.both(planes)[0]
+
+    def both(self, planes: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Values, and with `owners` who will own the points, [batch, points] from -1 to +1 for the player to move."""
         return self.head(self.tower(as_floats(planes, self.head.out.weight)))

@@ -17,7 +17,7 @@ from omegaconf import DictConfig
 
 from data.atomic import write_text
 from pipelines.console import BuildProgress, clock, console, make_table
-from pipelines.wiring import ROOT, plain, script
+from pipelines.wiring import find_weights, plain, script
 
 MOST_PLIES = 3  # times the points: a game that is not over then is counted as it stands
 
@@ -32,7 +32,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     from data.pattern_files import read_patterns
 
     began = time.monotonic()
-    patterns = read_patterns(find(options["rollout"]))
+    patterns = read_patterns(find_weights(options["rollout"]))
     result: dict[str, Any] = {"rollout": str(options["rollout"]), "temperature": options["temperature"], "seed": options["seed"]}
     rollouts_of(options, patterns, options["board"])  # what is wrong with them is said now
     output = Path(options["output"])
@@ -80,11 +80,6 @@ def check(options: dict[str, Any]) -> None:
         raise RolloutError("games=0 and no dataset: there is nothing to do")
     if isinstance(options["source"], str):
         options["source"] = [options["source"]]
-
-
-def find(path: str) -> Path:
-    given = Path(path).expanduser()
-    return given if given.is_absolute() or given.exists() else ROOT / given
 
 
 def rollouts_of(options: dict[str, Any], patterns: Any, size: int) -> dict[str, Any]:

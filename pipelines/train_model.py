@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipelines import sweeps
 from pipelines.console import clock, console
-from pipelines.wiring import plain, script
+from pipelines.wiring import CONF, plain, script
 
 # torch and Lightning take two seconds to import, and read the environment that `prepare_threads` sets: functions import them.
 
@@ -171,15 +171,40 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
         key, _, _ = override.lstrip("+~").partition("=")
         if key == "resume":
             continue
+        if not has(saved, key):
+            raise TrainingError(f"{override}: the run has no key {key}; they are in {path}")
         if isinstance(OmegaConf.select(cfg, key), DictConfig):
             raise TrainingError(f"{override}: a run that goes on keeps its groups; say single values, such as threads=1")
         OmegaConf.update(saved, key, OmegaConf.select(cfg, key), merge=False)
-    changed = {override.partition("=")[0] for override in overrides}
+    changed = {override.lstrip("+~").partition("=")[0] for override in overrides}
     if changed & {"positions", "validate_every", "loader.batch_size", "trainer.devices", "trainer.num_nodes"}:
         saved.steps = saved.validate_every_steps = None
     saved.output = str(folder.absolute())
     saved.resume = None
     return saved
+
+
+def has(cfg: DictConfig, key: str) -> bool:
+    """Whether there is such a key, be it null."""
+    node: Any = cfg
+    for part in key.split("."):
+        if not isinstance(node, DictConfig) or part not in node:
+            return False
+        node = node._get_node(part)
+    return True
+
+
+def free_keys(arguments: list[str]) -> list[str]:
+    """Arguments for Hydra: beside `resume=` any key may be said, since it is the run that has keys and not the default groups."""
+    if not any(argument.startswith("resume=") for argument in arguments):
+        return arguments
+    groups = {folder.name for folder in CONF.iterdir() if folder.is_dir()}
+
+    def is_value(argument: str) -> bool:
+        key, sign, _ = argument.partition("=")
+        return bool(sign) and key[:1].isalpha() and key != "resume" and "/" not in key and key not in groups
+
+    return [f"++{argument}" if is_value(argument) else argument for argument in arguments]
 
 
 def prepare_threads(cfg: DictConfig) -> None:
@@ -291,5 +316,6 @@ def main(cfg: DictConfig) -> Any:
 if __name__ == "__main__":
     from pipelines import train_model  # by this name the jobs of a sweep find it in other processes
 
+    sys.argv[1:] = train_model.free_keys(sys.argv[1:])
     with sweeps.watched("train_model"):
         train_model.main()

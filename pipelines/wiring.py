@@ -120,6 +120,12 @@ def first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
+def find_weights(path: str) -> Path:
+    """A file of weights, looked for where the user stands and in the project."""
+    given = Path(path).expanduser()
+    return given if given.is_absolute() or given.exists() else ROOT / given
+
+
 def plain(cfg: Any) -> Any:
     """A configuration as dicts, lists and values."""
     return OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)

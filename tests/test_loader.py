@@ -56,6 +56,16 @@ def test_planes_and_move_turn_together(tmp_path: Path, size: int, planes: int) -
     assert seen == set(range(8))
 
 
+def test_owners_turn_with_the_planes_and_are_the_players(file: DatasetFile) -> None:
+    owners = np.random.default_rng(5).integers(-127, 128, (60, 81)).astype(np.int8)
+    to_play = file.positions["to_play"][:]
+    for batch in islice(Loader(file, train(file), owners=owners).batches(), 4):
+        assert batch["owner"].dtype == np.float32
+        for i, game in enumerate(batch["game"]):
+            expected = turn(owners[game].reshape(9, 9), int(batch["symmetry"][i])) / 127.0 * to_play[batch["row"][i]]
+            np.testing.assert_allclose(batch["owner"][i].reshape(9, 9), expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("prefetch", [False, True])
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("start", [0, 5, 70])

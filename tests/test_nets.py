@@ -99,6 +99,19 @@ def test_the_winner_is_the_same_from_all_sides(k: int) -> None:
     assert torch.allclose(net(planes.flatten(2)[:, :, backward].unflatten(2, (9, 9))), net(planes), atol=1e-5)
 
 
+@pytest.mark.parametrize("k", range(8))
+def test_owners_turn_with_the_board(k: int) -> None:
+    net = stirred(ResidualValueNet(filters=16, blocks=2, size=9, hidden=32, symmetric=True, owners=True))
+    planes = random_planes(4, 49, 9)
+    backward = torch.from_numpy(symmetry.backward(9)[k, :81].astype(np.int64))
+    (value, owner), (turned_value, turned_owner) = (
+        net.both(planes),
+        net.both(planes.flatten(2)[:, :, backward].unflatten(2, (9, 9))),
+    )
+    assert torch.allclose(turned_value, value, atol=1e-5)
+    assert torch.allclose(turned_owner, owner[:, backward], atol=1e-5) and owner.std() > 1e-4
+
+
 @pytest.mark.parametrize("kind", ["policy_net.ResidualPolicyNet", "value_net.ResidualValueNet"])
 def test_a_symmetric_net_has_a_plain_twin(kind: str) -> None:
     card = {"_target_": f"models.{kind}", "planes": 48, "filters": 16, "blocks": 2, "hidden": 8, "size": 9, "symmetric": True}
@@ -108,6 +121,12 @@ def test_a_symmetric_net_has_a_plain_twin(kind: str) -> None:
     assert plain_card["symmetric"] is False
     assert not any(isinstance(layer, SymmetricConv | SymmetricSum) for layer in plain.modules())
     assert torch.allclose(plain.eval()(planes), net(planes), atol=1e-5)
+    if kind.startswith("value"):
+        card["owners"] = True
+        net = stirred(make_net(card))
+        plain, _ = plain_net(net.float(), card)
+        for one, other in zip(plain.eval().both(planes), net.both(planes), strict=True):
+            assert torch.allclose(one, other, atol=1e-5)
 
 
 def stirred(net: nn.Module) -> nn.Module:

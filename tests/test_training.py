@@ -287,6 +287,22 @@ def test_a_finished_run_goes_on_with_more_positions(tmp_path: Path, dataset: Pat
     assert read_metrics(tmp_path)[-1]["positions"] == "480"
 
 
+def test_beside_resume_any_key_of_the_run_may_be_said() -> None:
+    """The default groups, which Hydra composes, may lack it: `decay` is the trapezoid's."""
+    said = ["resume=run", "schedule.decay=0.5", "+threads=1", "--help", "hydra/launcher=joblib", "model=value"]
+    freed = ["resume=run", "++schedule.decay=0.5", "+threads=1", "--help", "hydra/launcher=joblib", "model=value"]
+    assert train_model.free_keys(said) == freed
+    assert train_model.free_keys(said[1:]) == said[1:]
+
+
+def test_a_key_that_the_run_has_not_is_refused(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=320", "validate_every=160", "schedule=trapezoid")
+    assert "schedule.deccay" in failed(f"resume={tmp_path}", "schedule.deccay=0.5", "positions=480")
+    arguments = [f"resume={tmp_path}", "schedule.decay=0.5", "positions=480", "threads=1"]
+    subprocess.run(command(*arguments), check=True, timeout=120)
+    assert "decay: 0.5" in (tmp_path / "config.yaml").read_text()
+
+
 def test_the_signal_that_stopped_a_run_is_told() -> None:
     stopped = TrainingStopped(signal.SIGTERM, 1200)
     assert str(stopped) == "stopped by SIGTERM after step 1,200"

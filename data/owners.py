@@ -1,0 +1,50 @@
+"""Who owned each point when a game was over: a file beside a dataset, which teaches value nets more than one bit a game.
+
+    owners   int8 (games, points)   -127 White's for sure .. +127 Black's, in the order of the dataset's games; games that may not
+                                    teach a value net have zeros
+
+`pipelines/estimate_owners.py` writes it, from rollouts that go on where each game ended. `identity`, the dataset's own column,
+stands beside it, so that it is used with no other dataset.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from data import atomic
+from data.hdf5 import DatasetError, DatasetFile, column_filter, first_line
+
+SURE = 127
+WHAT = "LambdaGo owners"
+
+
+def write_owners(path: Path, file: DatasetFile, owners: np.ndarray, about: dict[str, Any]) -> None:
+    with atomic.NewFile(path) as new:
+        new.file.attrs["what"] = WHAT
+        new.file.attrs["about"] = json.dumps(about, sort_keys=True)
+        for name, values in (("owners", owners), ("identity", file.games["identity"][:])):
+            new.file.create_dataset(
+                name, data=values, chunks=True if len(values) else None, **(column_filter() if len(values) else {})
+            )
+
+
+def read_owners(path: str | Path, file: DatasetFile) -> np.ndarray:
+    """int8 [games, points]; raise `DatasetError` if they are not of this dataset."""
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise DatasetError(f"{path}: there is no such file; pipelines/estimate_owners.py makes one")
+    try:
+        with h5py.File(path, "r", locking=False) as held:
+            if held.attrs.get("what") != WHAT:
+                raise DatasetError(f"{path}: holds no owners; pipelines/estimate_owners.py makes such a file")
+            if not np.array_equal(held["identity"][:], file.games["identity"][:]):
+                raise DatasetError(f"{path}: owners of other games than those of {file.path}; run estimate_owners.py with that")
+            owners = held["owners"][:]
+    except (OSError, KeyError) as error:
+        raise DatasetError(f"{path}: not a readable file of owners ({first_line(error)})") from None
+    if owners.shape != (len(file.games["identity"]), file.size**2) or owners.dtype != np.int8:
+        raise DatasetError(f"{path}: damaged; run estimate_owners.py again")
+    return owners

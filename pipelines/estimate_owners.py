@@ -1,0 +1,125 @@
+"""Who owned each point when the games of a dataset were over: `python pipelines/estimate_owners.py dataset=datasets/kgs.h5`."""
+
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+from omegaconf import DictConfig
+
+from pipelines.console import BuildProgress, clock, console
+from pipelines.wiring import find_weights, plain, script
+
+GAMES_A_JOB = 64
+
+
+class OwnerError(ValueError):
+    """Nothing can be estimated as asked; the message says why."""
+
+
+def run(cfg: DictConfig) -> dict[str, Any]:
+    options = plain(cfg)
+    check(options)
+    from data.hdf5 import DatasetFile
+    from data.owners import write_owners
+    from data.pattern_files import read_patterns
+    from mcts.rollout_policy import RolloutPolicy
+
+    began = time.monotonic()
+    weights = find_weights(options["rollout"])
+    policy = RolloutPolicy.of(read_patterns(weights), (file := DatasetFile(options["dataset"])).size)
+    path = Path(options["owners"] or Path(options["dataset"]).with_suffix(".owners.h5")).expanduser()
+    if not path.parent.is_dir():
+        raise OwnerError(f"owners={path}: there is no folder {path.parent}")
+    if not len(file.games["value"]):
+        raise OwnerError(f"{file.path}: there are no games in it")
+    owners, balances = estimate(file, policy, options)
+    write_owners(path, file, owners, {"rollout": weights.name, "rollouts": options["rollouts"], "seed": options["seed"]})
+    found = compare(file, balances)
+    console.print(
+        f"[bold]{path}[/bold]: {found['games']:,} games, {path.stat().st_size:,} bytes; {clock(time.monotonic() - began)}"
+    )
+    for name in ("counted", "resigned"):
+        if found[name]["games"]:
+            console.print(
+                f"{name}: the rollouts' winner is the recorded one in {found[name]['same']:.1%} of {found[name]['games']:,}"
+            )
+    return {"owners": str(path), **found}
+
+
+def check(options: dict[str, Any]) -> None:
+    for key in ("rollouts", "threads", "seed"):
+        if type(options[key]) is not int or options[key] < (0 if key == "seed" else 1):
+            raise OwnerError(f"{key}={options[key]}: a whole number from {0 if key == 'seed' else 1} up")
+    for key in ("dataset", "rollout"):
+        if not isinstance(options[key], str):
+            raise OwnerError(f"{key}={options[key]}: the path of a file")
+    if not isinstance(options["owners"], str | None):
+        raise OwnerError(f"owners={options['owners']}: the path of a file, or null")
+
+
+def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """int8 [games, points], and Black's mean area balance float32 [games]."""
+    from data.board_kernels import VERTICES, new_boards, to_vertex
+    from data.owners import SURE
+    from data.patterns import Games
+    from data.replay_kernels import replay
+    from mcts.rollout_kernels import new_state
+    from mcts.rollout_policy import PolicyRollouts
+
+    games, rollouts, count = Games(file), PolicyRollouts(policy), options["rollouts"]
+    usable = np.flatnonzero(file.games["value"][:])
+    owners = np.zeros((len(file.games["value"]), file.size**2), np.int8)
+    means = np.zeros(len(owners), np.float32)
+    vertices = np.array([to_vertex(point, file.size) for point in range(file.size**2)])
+
+    def work(job: int) -> int:
+        end, boards = new_boards(1, file.size), new_boards(count, file.size)
+        part = usable[job * GAMES_A_JOB : (job + 1) * GAMES_A_JOB]
+        for game in part:
+            moves, colours, *setup = games.game(game)
+            replay(end, 0, file.size, moves, colours, *setup)
+            end["to_play"] = -colours[-1]
+            end["passes"] = 0  # rollouts go on: dead stones are to be taken
+            boards[:] = end[0]
+            balances, sums = np.zeros(count, np.int32), np.zeros(VERTICES, np.int32)
+            rollouts.run(boards, 0, count, balances, sums, new_state(options["seed"], int(game)))
+            owners[game] = np.rint(sums[vertices] * (SURE / count))
+            means[game] = balances.mean()
+        return len(part)
+
+    progress = BuildProgress()
+    progress.begin("owners", len(usable), "games")
+    with progress, ThreadPoolExecutor(options["threads"]) as threads:
+        for done in threads.map(work, range(-(-len(usable) // GAMES_A_JOB))):
+            progress.advance(done)
+        progress.end()
+    return owners, means
+
+
+def compare(file: Any, balances: np.ndarray) -> dict[str, Any]:
+    """How often the estimate names the recorded winner, where the result was counted and where a player resigned."""
+    winner, komi, results = file.games["winner"][:], file.games["komi"][:], file.column("result")
+    usable = file.games["value"][:] != 0
+    same = np.sign(balances - komi) == winner
+    resigned = np.array(["R" in result.upper() for result in results], bool)
+    found: dict[str, Any] = {"games": int(usable.sum())}
+    for name, kind in (("counted", ~resigned), ("resigned", resigned)):
+        those = usable & kind & (winner != 0)
+        found[name] = {"games": int(those.sum()), "same": float(same[those].mean()) if those.any() else 0.0}
+    return found
+
+
+@script("estimate_owners")
+def main(cfg: DictConfig) -> None:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    run(cfg)
+
+
+if __name__ == "__main__":
+    main()

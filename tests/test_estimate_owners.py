@@ -1,0 +1,104 @@
+"""Who owned what when a game was over: against games whose end leaves no doubt, and files that are not what they should be."""
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from hydra import compose, initialize_config_dir
+
+from data.coords import PASS
+from data.datamodule import GoDataModule
+from data.hdf5 import DatasetError, DatasetFile
+from data.owners import SURE, read_owners
+from models.value_module import ValueModule
+from models.value_net import ResidualValueNet
+from pipelines import build_dataset, estimate_owners
+from pipelines.wiring import CONF
+from tests.tiny_dataset import make_dataset
+
+WALL = 5  # the column of White's wall; Black's is beside it
+DEAD = (1, 7)  # a black stone without hope, row and column
+
+
+def run(*overrides: str) -> dict[str, Any]:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return estimate_owners.run(compose("estimate_owners", list(overrides)))
+
+
+def build(folder: Path, records: Path) -> Path:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        settings = ["executor.workers=1", "size=9", "splits.validation=0", "splits.test=0"]
+        build_dataset.run(compose("build_dataset", [f"source={records}", f"output={folder / 'games.h5'}", *settings]))
+    return folder / "games.h5"
+
+
+@pytest.fixture(scope="module")
+def walled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One game, passed out: a wall from top to bottom, Black's to the left, and one dead black stone to the right."""
+    folder = tmp_path_factory.mktemp("walled")
+    (folder / "records").mkdir()
+    black = [(row, WALL - 1) for row in range(9)] + [DEAD]
+    white = [(row, WALL) for row in range(9)] + [(7, 7)]
+    moves = [(colour, stones[k]) for k in range(10) for colour, stones in (("B", black), ("W", white))]
+    text = "".join(f";{colour}[{chr(97 + column)}{chr(97 + row)}]" for colour, (row, column) in moves)
+    (folder / "records" / "game.sgf").write_text(f"(;GM[1]SZ[9]KM[0.5]RE[B+8.5]{text};B[];W[])")
+    return build(folder, folder / "records")
+
+
+def test_a_divided_board_is_owned_as_it_is_divided(walled: Path) -> None:
+    found = run(f"dataset={walled}", "rollouts=400")
+    file = DatasetFile(walled)
+    assert file.games["moves"][-1] == PASS
+    owners = read_owners(found["owners"], file)[0].reshape(9, 9) / SURE
+    assert owners[:, WALL - 1].min() > 0.9 and owners[:, WALL].max() < -0.9  # the walls
+    assert owners[:, :WALL].min() > 0.4 and owners[:, WALL:].max() < -0.4  # and what is behind them, where some rollouts live
+    assert owners[DEAD] < -0.6
+    assert found["counted"] == {"games": 1, "same": 1.0} and found["resigned"]["games"] == 0
+
+
+def test_the_same_seed_gives_the_same_owners_with_any_number_of_threads(tmp_path: Path) -> None:
+    dataset = make_dataset(tmp_path, games=100, moves=10)
+    files = [run(f"dataset={dataset}", f"owners={tmp_path / f'{n}.h5'}", "rollouts=3", f"threads={n}")["owners"] for n in (1, 3)]
+    one, other = (read_owners(path, DatasetFile(dataset)) for path in files)
+    assert np.array_equal(one, other) and one.any()
+
+
+def test_files_that_are_not_this_datasets_owners(tmp_path: Path, walled: Path) -> None:
+    other = make_dataset(tmp_path, games=10, moves=10)
+    owners = run(f"dataset={other}", f"owners={tmp_path / 'other.h5'}", "rollouts=1")["owners"]
+    file = DatasetFile(walled)
+    with pytest.raises(DatasetError, match="other games"):
+        read_owners(owners, file)
+    with pytest.raises(DatasetError, match="no such file"):
+        read_owners(tmp_path / "nothing.h5", file)
+    with pytest.raises(DatasetError, match="holds no owners"):
+        read_owners(walled, file)
+    (tmp_path / "cut.h5").write_bytes(Path(owners).read_bytes()[:700])
+    with pytest.raises(DatasetError, match="not a readable file"):
+        read_owners(tmp_path / "cut.h5", file)
+    with h5py.File(owners, "r+") as held:
+        del held["owners"]
+    with pytest.raises(DatasetError, match="not a readable file"):
+        read_owners(owners, DatasetFile(other))
+
+
+@pytest.mark.parametrize("wrong", ["rollouts=0", "threads=0", "seed=-1", "owners=/nowhere/there/owners.h5"])
+def test_wrong_values_are_refused(walled: Path, wrong: str) -> None:
+    with pytest.raises(estimate_owners.OwnerError, match=wrong.split("=")[0]):
+        run(f"dataset={walled}", wrong)
+
+
+def test_a_module_says_what_it_lacks(walled: Path) -> None:
+    with pytest.raises(ValueError, match=r"model\.net\.owners=true"):
+        ValueModule(ResidualValueNet(filters=8, blocks=1), None, None, owner_weight=1.0)  # type: ignore[arg-type]
+    net = ResidualValueNet(filters=8, blocks=1, owners=True)
+    module = ValueModule(net, None, None, owner_weight=1.0)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"target": "value", "planes": 49, "batch_size": 4}
+    data = GoDataModule(str(walled), **options)
+    with pytest.raises(ValueError, match=r"loader\.owners"):
+        module.judge(next(iter(data.train_dataloader())), validating=False)
+    data = GoDataModule(str(walled), **options, owners=run(f"dataset={walled}", "rollouts=8")["owners"])
+    judged = module.judge(next(iter(data.train_dataloader())), validating=False)
+    assert float(judged["loss"]) == pytest.approx(float(judged["mse"] + judged["owner_mse"]), rel=1e-5)
