@@ -20,7 +20,9 @@ from data.board import Board
 
 class Net(Protocol):
     """Packed planes uint8 [batch, points, 6] and who is to move int8 [batch] -> log-probabilities float32 [batch, points] of a
-    policy net, values float32 [batch] of a value net. With `turns` uint8 [batch], each is seen turned by that symmetry."""
+    policy net, values float32 [batch] of a value net. With `turns` uint8 [batch], each is seen turned by that symmetry.
+
+    One that has a method `fits(size)` is asked before a game whether it answers for such boards."""
 
     name: str
 

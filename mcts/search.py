@@ -149,7 +149,7 @@ class Search:
         while len(self.free) < (1 if self.params.deterministic or not self.workers else BLOCKS * self.params.threads):
             self.free.append(self.tree.new_block(self.params.leaves))
         for kind, queue in self.queues.items():
-            if getattr(queue.net, "points", board.size**2) != board.size**2:
+            if not getattr(queue.net, "fits", always)(board.size):
                 self.give_up(kind, f"{queue.name} is for another size of board than {board.size}x{board.size}")
             elif queue.stuck > self.params.patience:
                 self.give_up(kind, f"{queue.name} still has not answered to an earlier search")
@@ -412,6 +412,10 @@ class Search:
         for kind, queue in self.queues.items():
             numbers[f"{KIND_NAMES[kind]} busy"] = (queue.busy() - self.spent_before[kind]) / seconds
         return numbers
+
+
+def always(size: int) -> bool:
+    return True
 
 
 def vertices(size: int) -> np.ndarray:

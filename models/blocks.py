@@ -1,6 +1,7 @@
 """What the modern networks are built of: convolutions with batch norm, residual blocks, pooled context, a head that names points.
 
-Activations are [batch, channels, size, size], channels-last in memory. Nothing here knows the size of the board but `PointBias`.
+Activations are [batch, channels, size, size], channels-last in memory. Only `PointBias` knows the size of the
+board, and it fits smaller ones too.
 Batch norm stands directly behind each convolution, so that it folds away when a net is exported. With `symmetric`, layers are
 those of `symmetric.py`; modules have the same names, so that one kind's state can be turned into the other's.
 """
@@ -21,14 +22,23 @@ def as_floats(planes: Tensor, like: Tensor) -> Tensor:
 
 
 class PointBias(nn.Module):
-    """A number for each point of the board, added to maps of one channel: [batch, 1, size, size] -> [batch, size * size]."""
+    """A number for each point of the board, added to maps of one channel: [batch, 1, size, size] -> [batch, size * size].
+
+    On a smaller board a point has the number of the one that is as far from the two nearest edges.
+    """
 
     def __init__(self, size: int):
         super().__init__()
+        self.size = size
         self.bias = nn.Parameter(torch.zeros(size * size))
 
     def forward(self, x: Tensor) -> Tensor:
-        return x.flatten(1) + self.bias
+        side = x.shape[-1]
+        if not torch.compiler.is_exporting() and side == self.size:  # an exported net takes all sizes
+            return x.flatten(1) + self.bias
+        line = torch.arange(side, device=x.device)
+        line = torch.where(2 * line < side, line, line + self.size - side)
+        return (x[:, 0] + self.bias.view(self.size, self.size)[line][:, line]).flatten(1)
 
 
 class ConvNorm(nn.Sequential):

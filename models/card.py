@@ -28,16 +28,24 @@ class NetFileError(ValueError):
 class Card:
     name: str
     kind: str  # policy or value
-    size: int  # of the board
+    size: int  # of the board that it was trained on
     planes: tuple[str, ...]  # names, in order
     net: dict[str, Any]  # class and its numbers
     weights: int = 0  # how many
+    least: int = 0  # the smallest board that it answers for; 0: `size` alone
     files: dict[str, dict[str, Any]] = field(default_factory=dict)  # name: {bytes, sha256}
     data: dict[str, Any] = field(default_factory=dict)  # what it was trained on
     compute: dict[str, Any] = field(default_factory=dict)  # with what effort
     accuracy: dict[str, Any] = field(default_factory=dict)  # and how well it does
     parity: dict[str, Any] = field(default_factory=dict)  # how its files compare with each other
     made: dict[str, Any] = field(default_factory=dict)  # when, and by which versions
+
+    def fits(self, size: int) -> bool:
+        """Whether it answers for boards of that size."""
+        return (self.least or self.size) <= size <= self.size
+
+    def sizes(self) -> str:
+        return f"{self.least}x{self.least} to {self.size}x{self.size}" if self.fits(self.size - 1) else f"{self.size}x{self.size}"
 
     def to_json(self) -> str:
         return json.dumps({"format": FORMAT, "schema": SCHEMA, **asdict(self)}, indent=1) + "\n"
@@ -70,6 +78,8 @@ def what_is_wrong(card: Card) -> str:
         return f"a net of kind {card.kind!r}, known are {', '.join(KINDS)}"
     if type(card.size) is not int or not 2 <= card.size <= 19:
         return f"for boards of size {card.size!r}, this program plays on 2 to 19"
+    if type(card.least) is not int or not 0 <= card.least <= card.size:
+        return f"a damaged card: least={card.least!r}, a board of 2 to {card.size}, or 0"
     if not all(isinstance(value, dict) for value in (card.net, card.files, card.data, card.compute, card.accuracy)):
         return "a damaged card: net, files, data, compute and accuracy are objects"
     if not isinstance(card.planes, list | tuple) or not card.planes:

@@ -14,7 +14,7 @@ from models.card import Card, NetFileError
 
 # torch takes most of a second to import, and who plays with an ONNX file has no need of it: only functions import it.
 
-INPUT, OUTPUT = "planes", "answers"  # names in ONNX files
+INPUT, OUTPUT, SIDE = "planes", "answers", "side"  # names in ONNX files
 
 
 class Engine(Protocol):
@@ -56,7 +56,8 @@ class OnnxEngine:
         try:
             self.session = ort.InferenceSession(content, options, providers=providers(ort, device))
             entry = self.session.get_inputs()[0]
-            wanted = ["batch", card.size, card.size, len(card.planes)]
+            sides = [SIDE, SIDE] if card.least else [card.size, card.size]
+            wanted = ["batch", *sides, len(card.planes)]
             found = (entry.name, entry.type, ["batch", *entry.shape[1:]], len(self.session.get_outputs()))
         except NetFileError:
             raise

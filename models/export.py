@@ -1,7 +1,8 @@
 """A net as files for others: safetensors, ONNX, and ONNX in int8; and how closely these answer like the net itself.
 
 The ONNX input is uint8 [batch, size, size, planes], as the loader's kernel writes it; the cast to float is the first thing in the
-graph, and the batch is dynamic. Batch norm is folded into the convolutions there; safetensors hold the net as it is.
+graph, and the batch is dynamic, and so is the size where the net takes several. Batch norm is folded into the convolutions there;
+safetensors hold the net as it is.
 """
 
 import logging
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from models.card import Card
-from models.engines import INPUT, OUTPUT, TorchEngine, for_answers
+from models.engines import INPUT, OUTPUT, SIDE, TorchEngine, for_answers
 from models.inference import Inference
 
 # torch, onnx and onnxruntime are imported where they are used: seconds together.
@@ -45,10 +46,11 @@ def to_onnx(net: Any, card: Card) -> bytes:
     example = torch.zeros(
         2, card.size, card.size, len(card.planes), dtype=torch.uint8
     )  # a batch of 1 would be taken for a constant
+    sides = {1: (side := torch.export.Dim(SIDE, min=card.least, max=card.size)), 2: side} if card.least else {}
     with quietly():
         program = torch.onnx.export(
             Bytes().eval(), (example,), dynamo=True, verbose=False, opset_version=OPSET,
-            dynamic_shapes=({0: torch.export.Dim("batch")},), input_names=[INPUT], output_names=[OUTPUT],
+            dynamic_shapes=({0: torch.export.Dim("batch"), **sides},), input_names=[INPUT], output_names=[OUTPUT],
         )  # fmt: skip
     assert program is not None
     return without_traces(program.model_proto).SerializeToString()

@@ -11,6 +11,7 @@ is turned back: a random one for each leaf of a search is the paper's way. `Symm
 Of a checkpoint only plain data is read, of other files only numbers: opening a net runs no code but this project's.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from data import symmetry
+from data.coords import MIN_SIZE
 from data.features import ROW_BYTES
 from models.card import SUFFIXES, Card, NetFileError, find_card, input_names, read_card, read_described
 from models.engines import Engine, OnnxEngine, TorchEngine, check_device, choose_device, first_line, has_bf16
@@ -32,6 +34,7 @@ class Net(Protocol):
     card: Card
     name: str
 
+    def fits(self, size: int) -> bool: ...
     def answer(self, planes: np.ndarray) -> np.ndarray: ...
     def answer_packed(self, packed: np.ndarray, to_play: np.ndarray) -> np.ndarray: ...
 
@@ -92,39 +95,42 @@ class Inference:
         self.card = card
         self.engine = engine
         self.name = engine.name
-        self.size = card.size
-        self.points = card.size**2
         self.planes = len(card.planes)
 
+    def fits(self, size: int) -> bool:
+        """Whether it answers for boards of that size."""
+        return self.card.fits(size)
+
     def answer(self, planes: np.ndarray, turns: np.ndarray | None = None) -> np.ndarray:
-        wanted = (self.planes, self.size, self.size)
-        if planes.ndim != 4 or planes.shape[1:] != wanted or planes.dtype != np.uint8:
-            raise ValueError(
-                f"planes are {planes.dtype} {planes.shape}; this net wants uint8 (batch, {', '.join(map(str, wanted))})"
-            )
-        points = np.ascontiguousarray(planes.transpose(0, 2, 3, 1)).reshape(len(planes), self.points, self.planes)
+        size = planes.shape[-1] if planes.ndim == 4 else 0
+        if planes.shape[1:] != (self.planes, size, size) or not self.fits(size) or planes.dtype != np.uint8:
+            wanted = f"uint8 (batch, {self.planes}, size, size), sizes {self.card.sizes()}"
+            raise ValueError(f"planes are {planes.dtype} {planes.shape}; this net wants {wanted}")
+        points = np.ascontiguousarray(planes.transpose(0, 2, 3, 1)).reshape(len(planes), size**2, self.planes)
         if turns is not None:
-            points = np.take_along_axis(points, symmetry.backward(self.size)[turns, : self.points, None].astype(np.int64), 1)
+            points = np.take_along_axis(points, symmetry.backward(size)[turns, : size**2, None].astype(np.int64), 1)
         return self.run(points, turns)
 
     def answer_packed(self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None) -> np.ndarray:
-        if packed.shape[1:] != (self.points, ROW_BYTES) or packed.dtype != np.uint8:
-            raise ValueError(f"packed is {packed.dtype} {packed.shape}; this net wants uint8 (batch, {self.points}, {ROW_BYTES})")
+        size = math.isqrt(packed.shape[1]) if packed.ndim == 3 else 0
+        if packed.shape[1:] != (size**2, ROW_BYTES) or not self.fits(size) or packed.dtype != np.uint8:
+            wanted = f"uint8 (batch, points, {ROW_BYTES}), boards of {self.card.sizes()}"
+            raise ValueError(f"packed is {packed.dtype} {packed.shape}; this net wants {wanted}")
         return self.run(unpack(packed, to_play, self.card, turns), turns)
 
     def run(self, points: np.ndarray, turns: np.ndarray | None) -> np.ndarray:
         """`points` uint8 [batch, points, planes]."""
-        count = len(points)
-        shape = (count, self.points) if self.card.kind == "policy" else (count,)
+        count, size = len(points), math.isqrt(points.shape[1])
+        shape = (count, size**2) if self.card.kind == "policy" else (count,)
         if count == 0:
             return np.zeros(shape, np.float32)
-        answers = self.engine.run(points.reshape(count, self.size, self.size, self.planes)).astype(np.float32, copy=False)
+        answers = self.engine.run(points.reshape(count, size, size, self.planes)).astype(np.float32, copy=False)
         if answers.shape != shape:
             raise NetFileError(f"the net answers with {answers.shape}, a {self.card.kind} net should with {shape}")
         if self.card.kind == "value":
             return answers
         if turns is not None:
-            answers = np.take_along_axis(answers, symmetry.forward(self.size)[turns, : self.points].astype(np.int64), 1)
+            answers = np.take_along_axis(answers, symmetry.forward(size)[turns, : size**2].astype(np.int64), 1)
         return log_softmax(answers)
 
 
@@ -132,9 +138,10 @@ def unpack(packed: np.ndarray, to_play: np.ndarray, card: Card, turns: np.ndarra
     """The planes that a net wants, uint8 [batch, points, planes], each position turned by its symmetry."""
     from data.loader_kernels import expand  # compiled; who has planes already needs none of it
 
-    points = np.empty((len(packed), card.size**2, len(card.planes)), np.uint8)
+    size = math.isqrt(packed.shape[1])
+    points = np.empty((len(packed), size**2, len(card.planes)), np.uint8)
     turned = np.zeros(len(packed), np.uint8) if turns is None else turns.astype(np.uint8, copy=False)
-    expand(packed, np.arange(len(packed)), turned, symmetry.backward(card.size), to_play.astype(np.int8, copy=False), points)
+    expand(packed, np.arange(len(packed)), turned, symmetry.backward(size), to_play.astype(np.int8, copy=False), points)
     return points
 
 
@@ -148,6 +155,9 @@ class SymmetryEnsemble:
         self.count = count
         self.card = net.card
         self.name = f"{net.name}, {count} symmetries"
+
+    def fits(self, size: int) -> bool:
+        return self.net.fits(size)
 
     def answer(self, planes: np.ndarray) -> np.ndarray:
         return last(means(self.card.kind, (self.net.answer(planes, turn(k, len(planes))) for k in range(self.count))))
@@ -243,7 +253,8 @@ def card_of(net: Any, arguments: dict[str, Any], size: int, *, name: str) -> Car
     if tuple(answers.shape) not in kinds:
         raise NetFileError(f"a net that answers with {tuple(answers.shape)} is neither for moves nor for values")
     weights = sum(weight.numel() for weight in net.parameters())
-    return Card(name, kinds[tuple(answers.shape)], size, input_names(planes), dict(arguments), weights)
+    least = MIN_SIZE if getattr(net, "any_size", False) else 0
+    return Card(name, kinds[tuple(answers.shape)], size, input_names(planes), dict(arguments), weights, least)
 
 
 def from_safetensors(path: Path, card: Card) -> Any:

@@ -12,6 +12,8 @@ from models.blocks import PointBias, PointHead, Tower, as_floats
 class PolicyNet(nn.Module):
     """The paper's: 5x5, then 3x3 up to `layers` - 1, then 1x1 to one map with a bias for each point. No batch norm."""
 
+    any_size = True  # answers for smaller boards than it was made for, too
+
     def __init__(self, planes: int = 48, filters: int = 192, layers: int = 13, size: int = 19):
         super().__init__()
         if layers < 2:
@@ -33,6 +35,8 @@ class ResidualPolicyNet(nn.Module):
 
     With `symmetric`, filters and hidden are multiples of 8, and what turns the planes turns the logits (see `symmetric.py`).
     """
+
+    any_size = True
 
     def __init__(
         self,

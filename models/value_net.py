@@ -38,6 +38,8 @@ class ResidualValueNet(nn.Module):
 
     With `owners` it also says who will own each point, which it can be taught, and hears its own answer's sum."""
 
+    any_size = True  # answers for smaller boards than it was made for, too
+
     def __init__(
         self,
         planes: int = 49,

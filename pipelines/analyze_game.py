@@ -163,7 +163,7 @@ class Surprise:
         from data.planes import PlaneEncoder
 
         net = thinkers.open({"policy": True, "value": False}).get("policy")
-        self.net = net if net is not None and net.card.size == size else None
+        self.net = net if net is not None and net.fits(size) else None
         self.encoder = PlaneEncoder()
 
     def of(self, board: "Board", move: int) -> tuple[float | None, int | None]:

@@ -87,8 +87,8 @@ def open_nets(options: dict[str, Any], file: DatasetFile) -> dict[str, Inference
     for name, path in zip(map(str, names), paths, strict=True):
         net = open_net(path, engine=options["engine"], device=options["device"], threads=options["threads"])
         assert isinstance(net, Inference | PatternPolicy)
-        if net.size != file.size:
-            sizes = f"a net for {net.size}x{net.size} boards, those of {file.path} are {file.size}x{file.size}"
+        if not net.card.fits(file.size):
+            sizes = f"a net for {net.card.sizes()} boards, those of {file.path} are {file.size}x{file.size}"
             raise EvaluationError(f"{path}: {sizes}")
         nets[name if name not in nets else f"{name} ({len(nets) + 1})"] = net
     return nets

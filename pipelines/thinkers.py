@@ -1,7 +1,7 @@
 """From configuration to a thinker: nets opened, the search that group `search` names made around them.
 
-A net fits one size of board. On others the search does without it, and where nothing is left to think with, moves are
-random but sensible; either is told once.
+A net that does not fit the board's size is done without, and where nothing is left to think with, moves are random but
+sensible; either is told once.
 """
 
 from collections.abc import Callable
@@ -126,9 +126,9 @@ class Thinkers:
         return net
 
     def fits(self, kind: str, net: Any, size: int) -> bool:
-        if net.card.size != size:
-            self.log(f"the {kind} net is for {net.card.size}x{net.card.size}, so {size}x{size} is played without it")
-        return bool(net.card.size == size)
+        if not net.fits(size):
+            self.log(f"the {kind} net is for {net.card.sizes()}, so {size}x{size} is played without it")
+        return bool(net.fits(size))
 
 
 def turned(net: Any, symmetries: int) -> Any:

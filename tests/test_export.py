@@ -14,7 +14,7 @@ from omegaconf import open_dict
 
 from data.features import PLANES
 from models.card import NetFileError, read_card
-from models.engines import INPUT, OUTPUT
+from models.engines import INPUT, OUTPUT, SIDE
 from models.export import compare_moves, compare_values, head
 from models.inference import from_checkpoint, open_net
 from pipelines import export_model
@@ -114,7 +114,18 @@ def test_planes_go_in_as_bytes_and_the_batch_is_free(made):
         assert entry.name == INPUT and answer.name == OUTPUT
         assert entry.type.tensor_type.elem_type == onnx.TensorProto.UINT8
         dimensions = entry.type.tensor_type.shape.dim
-        assert dimensions[0].dim_param and [d.dim_value for d in dimensions][1:] == [SIZE, SIZE, PLANES]
+        assert dimensions[0].dim_param and dimensions[3].dim_value == PLANES
+        assert dimensions[1].dim_param == dimensions[2].dim_param == SIDE
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+@pytest.mark.parametrize("size", [2, 5])
+def test_files_answer_for_smaller_boards_like_the_checkpoint(made, kind, size):
+    planes = np.random.default_rng(size).integers(0, 2, (4, 48 + (kind == "value"), size, size)).astype(np.uint8)
+    standard = open_net(made[kind], engine="fp32", device="cpu").answer(planes)
+    for engine, most in (("fp32", 1e-4), ("onnx", 1e-4), ("int8", 0.5)):
+        answers = open_net(made["out"] / f"{kind}.json", engine=engine, device="cpu").answer(planes)
+        np.testing.assert_allclose(answers, standard, atol=most)
 
 
 def test_convolutions_are_in_int8_but_for_the_head(made):

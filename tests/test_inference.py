@@ -15,6 +15,7 @@ from safetensors.torch import save
 
 from data import symmetry
 from data.features import plane_names
+from models.blocks import PointBias
 from models.card import COLOUR_PLANE, Card, NetFileError, describe, read_card, write_card
 from models.engines import TorchEngine, for_answers, has_bf16
 from models.inference import Inference, SymmetryEnsemble, from_safetensors, open_net, unpack
@@ -38,7 +39,8 @@ def planes_of(packed: np.ndarray, to_play: np.ndarray, planes: int) -> np.ndarra
 
 
 def turned(planes: np.ndarray, k: int) -> np.ndarray:
-    return planes.reshape(*planes.shape[:2], POINTS)[:, :, symmetry.backward(SIZE)[k, :POINTS]].reshape(planes.shape)
+    count, kinds, size, _ = planes.shape
+    return planes.reshape(count, kinds, size**2)[:, :, symmetry.backward(size)[k, : size**2]].reshape(planes.shape)
 
 
 @pytest.mark.parametrize("arguments", ALL, ids=lambda a: a["_target_"].rpartition(".")[2] + ("_symmetric" * ("symmetric" in a)))
@@ -141,10 +143,39 @@ def test_averages_on_the_way_are_those_of_smaller_ensembles():
 def test_planes_of_another_shape_or_type_are_an_error():
     door = make(POLICY)
     for planes in (np.zeros((2, 49, 9, 9), np.uint8), np.zeros((2, 48, 19, 19), np.uint8), np.zeros((2, 48, 9, 9), np.float32)):
-        with pytest.raises(ValueError, match=r"wants uint8 \(batch, 48, 9, 9\)"):
+        with pytest.raises(ValueError, match=r"wants uint8 \(batch, 48, size, size\), sizes 2x2 to 9x9"):
             door.answer(planes)
     with pytest.raises(ValueError, match="wants uint8"):
         door.answer_packed(np.zeros((2, 361, 6), np.uint8), np.ones(2, np.int8))
+
+
+@pytest.mark.parametrize("arguments", [POLICY, PLAIN_POLICY, VALUE], ids=["policy", "plain policy", "value"])
+@pytest.mark.parametrize("size", [2, 5, 8])
+def test_nets_answer_for_smaller_boards_and_turn_with_them(arguments, size):
+    door = make(arguments)
+    planes = np.random.default_rng(size).integers(0, 2, (3, len(door.card.planes), size, size)).astype(np.uint8)
+    answers = SymmetryEnsemble(door, 8).answer(planes)
+    assert answers.shape == ((3,) if arguments is VALUE else (3, size**2)) and np.isfinite(answers).all()
+    if arguments is not VALUE:
+        np.testing.assert_allclose(np.exp(answers).sum(1), 1, atol=1e-5)
+        turned_answers = SymmetryEnsemble(door, 8).answer(turned(planes, 3))
+        np.testing.assert_allclose(turned_answers, answers[:, symmetry.backward(size)[3, : size**2]], atol=1e-4)
+
+
+def test_on_a_smaller_board_a_point_has_the_bias_of_the_one_as_far_from_the_edges():
+    bias = PointBias(5)
+    with torch.no_grad():
+        bias.bias.copy_(torch.arange(25.0))
+    assert bias(torch.zeros(1, 1, 3, 3)).tolist() == [[0, 1, 4, 5, 6, 9, 20, 21, 24]]
+    assert bias(torch.zeros(1, 1, 5, 5)).tolist() == [list(range(25))]
+
+
+def test_the_papers_value_net_is_for_one_size():
+    arguments = {"_target_": "models.value_net.ValueNet", "planes": 49, "filters": 8, "layers": 4, "units": 8, "size": SIZE}
+    door = make(arguments)
+    assert door.fits(SIZE) and not door.fits(SIZE - 1) and door.card.sizes() == "9x9"
+    with pytest.raises(ValueError, match="sizes 9x9"):
+        door.answer(np.zeros((1, 49, 5, 5), np.uint8))
 
 
 def test_unpacked_planes_are_nhwc_and_know_the_colour():

@@ -519,7 +519,7 @@ def test_the_cache_answers_for_positions_seen_before(think) -> None:
 
 def test_a_net_for_another_size_is_done_without(think) -> None:
     policy = FakePolicy()
-    policy.points = 361  # type: ignore[attr-defined]
+    policy.fits = lambda size: size == 19  # type: ignore[attr-defined]
     report = think(make(policy), Board(5), simulations=50)
     assert "another size" in report.errors[0] and policy.calls == 0
 
