@@ -54,13 +54,23 @@ class Board:
             raise ValueError(f"komi {komi!r}: a number is expected") from None
         if not math.isfinite(self.komi):
             raise ValueError(f"komi {komi!r}: a number is expected")
-        self.ko_rule = ko
         self.suicide = suicide
         self.size = int(size)
         self.record = kernels.new_boards(1, self.size)
+        self._ko_rule = ko
         self._past: list[np.ndarray] = []  # the record before each turn
         self._seen: list[int] = []  # the same positions as superko sees them
         self._moves: list[tuple[int, int]] = []
+
+    @property
+    def ko_rule(self) -> str:
+        """One of `KO_RULES`; it may be changed in the middle of a game, and then holds for what has been."""
+        return self._ko_rule
+
+    @ko_rule.setter
+    def ko_rule(self, rule: str) -> None:
+        self._ko_rule = rule
+        self._seen = [self._key(int(past["hash"][0]), colour) for past, (_, colour) in zip(self._past, self._moves, strict=True)]
 
     @property
     def to_play(self) -> int:
@@ -119,10 +129,14 @@ class Board:
         vertices = (v for v in range(kernels.VERTICES) if int(words[v >> 6]) >> (v & 63) & 1)
         return [self._point(v) for v in vertices]
 
-    def play(self, move: int, colour: int | None = None) -> None:
-        """One turn: a stone or `PASS`, by the player to move unless `colour` says otherwise."""
+    def play(self, move: int, colour: int | None = None, *, superko: bool = True) -> None:
+        """One turn: a stone or `PASS`, by the player to move unless `colour` says otherwise.
+
+        Without `superko` a position may come back, and only the immediate recapture is forbidden: for turns that others have
+        decided by rules of theirs.
+        """
         colour = self._player(colour)
-        reason = self._judge(move, colour)
+        reason = self._judge(move, colour, self.ko_rule if superko else "simple")
         if reason:
             name, player = self._name(move), COLOUR_NAMES[colour]
             raise IllegalMove(reason, f"{player} can't play {name}: {REFUSALS[reason]}")
@@ -176,7 +190,7 @@ class Board:
 
     def copy(self) -> "Board":
         twin = Board.__new__(Board)
-        twin.size, twin.komi, twin.ko_rule, twin.suicide = self.size, self.komi, self.ko_rule, self.suicide
+        twin.size, twin.komi, twin._ko_rule, twin.suicide = self.size, self.komi, self._ko_rule, self.suicide
         twin.record = self.record.copy()
         twin._seen = self._seen.copy()
         twin._moves = self._moves.copy()
@@ -227,25 +241,25 @@ class Board:
         check_colour(colour)
         return int(colour)
 
-    def _judge(self, move: int, colour: int) -> str:
+    def _judge(self, move: int, colour: int, rule: str = "") -> str:
         """Why a move is not allowed, a key of REFUSALS, or ''."""
         if is_pass(move):
             return ""
         check_point(move, self.size)
-        return self._judge_points(int(move), int(move) + 1, colour)[0]
+        return self._judge_points(int(move), int(move) + 1, colour, rule)[0]
 
-    def _judge_points(self, first: int, stop: int, colour: int) -> list[str]:
+    def _judge_points(self, first: int, stop: int, colour: int, rule: str = "") -> list[str]:
         verdicts, hashes = np.zeros(stop - first, np.uint8), np.zeros(stop - first, np.uint64)
         kernels.judge(self.record, 0, colour, first, stop, verdicts, hashes)
         seen = set(self._seen) if stop - first > 1 else self._seen
-        return [self._refusal(int(v), int(h), colour, seen) for v, h in zip(verdicts, hashes, strict=True)]
+        return [self._refusal(int(v), int(h), colour, seen, rule or self.ko_rule) for v, h in zip(verdicts, hashes, strict=True)]
 
-    def _refusal(self, verdict: int, hashed: int, colour: int, seen: Any) -> str:
+    def _refusal(self, verdict: int, hashed: int, colour: int, seen: Any, rule: str) -> str:
         if verdict == kernels.OCCUPIED:
             return "occupied"
         if verdict == kernels.LONE_SUICIDE or (verdict == kernels.SUICIDE and not self.suicide):
             return "suicide"
-        if self.ko_rule == "simple":
+        if rule == "simple":
             return "ko" if verdict == kernels.KO and colour == self.to_play else ""
         return "superko" if self._key(hashed, -colour) in seen else ""
 

@@ -127,11 +127,7 @@ class Player:
     def play(self, move: int, colour: int) -> None:
         """A turn that somebody else decided. Superko is not held against it: others count positions in other ways."""
         self.rest()
-        rule, self.board.ko_rule = self.board.ko_rule, "simple"
-        try:
-            self.board.play(move, colour)
-        finally:
-            self.board.ko_rule = rule
+        self.board.play(move, colour, superko=False)
 
     def undo(self) -> None:
         self.rest()

@@ -154,10 +154,13 @@ def test_sizes_and_komi(talk: Talk) -> None:
 
 
 def test_a_position_may_repeat_when_others_say_so(talk: Talk) -> None:
-    talk.ask("boardsize 3")
-    for k, vertex in enumerate(["A2", "B1", "B3", "C2", "C1"]):
-        talk.raw(f"play {'bw'[k % 2]} {vertex}")
-    talk.ask("play w pass")
+    for k, vertex in enumerate(["B3", "D4", "C4", "D2", "C2", "E3", "A5", "C3", "D3", "pass", "pass"]):
+        assert talk.ask(f"play {'bw'[k % 2]} {vertex}") == ""
+    before = talk.ask("showboard")
+    assert talk.ask("play w C3") == "" and talk.ask("showboard") != before
+    for _ in range(5):
+        assert talk.ask("genmove b") != "D3"
+        talk.ask("undo")
 
 
 def test_handicap(talk: Talk) -> None:

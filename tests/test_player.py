@@ -11,10 +11,12 @@ from data.coords import BLACK, PASS, WHITE, from_gtp, to_gtp
 from data.sgf import ReadOptions, read_games
 from data.sgf_writer import write_game
 from mcts.clock import TimeRules
+from mcts.params import SearchParams
 from mcts.player import RESIGN, Manners, Player
 from mcts.policy_player import PolicyPlayer, RandomPlayer, sensible_moves
 from mcts.positions import handicap_points, walk
 from mcts.protocols import Candidate, Limits, Report, Watch
+from mcts.search import Search
 from tests.boards import board_from
 
 NAN = float("nan")
@@ -260,17 +262,28 @@ def test_after_two_passes_thinkers_see_a_game_that_goes_on() -> None:
     assert not thinker.seen[-1].ended and player.board.ply == 3
 
 
-def test_superko_is_not_held_against_others_and_never_broken_oneself() -> None:
-    sequence = ["A2", "B1", "B3", "C2", "B2"]  # Black surrounds; then a ko on a 3x3 board
-    player = player_with(Scripted(), size=3)
-    for k, name in enumerate(sequence):
-        player.play(from_gtp(name, 3), BLACK if k % 2 == 0 else WHITE)
-    for _ in range(30):
-        colour = player.board.to_play
-        moves = sensible_moves(player.position(colour))
-        for move in moves:
-            assert player.board.is_legal(move, colour)
-        player.board.play(moves[0] if moves else PASS, colour)
+KO_FIGHT = ["B3", "D4", "C4", "D2", "C2", "E3", "A5", "C3", "D3"]  # Black, White, ...; the last one takes the ko
+
+
+@pytest.mark.parametrize("rule", ["positional", "situational"])
+def test_superko_is_not_held_against_others_and_never_broken_oneself(rule: str) -> None:
+    take, retake = from_gtp("D3", 5), from_gtp("C3", 5)
+    player = player_with(Scripted((take, 0.5)), size=5)
+    player.set_rules(rule, agreed=True)
+    for k, name in enumerate([*KO_FIGHT, "pass", "pass"]):
+        player.play(from_gtp(name, 5), BLACK if k % 2 == 0 else WHITE)
+    assert not player.board.is_legal(retake, WHITE)
+    player.play(retake, WHITE)  # the position before Black took it is back
+    loaded = player_with(Scripted((take, 0.5)), size=5)
+    loaded.set_rules("positional", agreed=True)
+    loaded.load(player.record())
+    loaded.set_rules(rule, agreed=True)
+    for one in (player, loaded):
+        assert not one.board.is_legal(take, BLACK)
+        report = Search(SearchParams(threads=1, deterministic=True)).think(one.position(BLACK), Limits(simulations=200))
+        assert take not in {candidate.point for candidate in report.candidates}
+        choice = one.genmove(BLACK)
+        assert choice.move != take and choice.why == "its best move is not legal"
 
 
 def test_pondering_ends_before_the_next_turn() -> None:
