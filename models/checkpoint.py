@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from data.coords import MAX_SIZE, MIN_SIZE
 from models.symmetric import plain_state
 
 
@@ -29,9 +30,29 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
         raise CheckpointError(f"{path}: not loaded, there are objects in it that are no plain data ({reason(error)})") from None
     except Exception as error:  # torch raises RuntimeError, EOFError, KeyError, ... for damaged files
         raise CheckpointError(f"{path}: not a readable checkpoint, perhaps cut off ({reason(error)})") from None
-    if not (isinstance(checkpoint, dict) and "state_dict" in checkpoint and "model" in checkpoint.get("hyper_parameters", {})):
-        raise CheckpointError(f"{path}: a file of torch, but not a checkpoint of train_model.py")
+    if problem := what_is_missing(checkpoint):
+        raise CheckpointError(f"{path}: a file of torch, but not a checkpoint of train_model.py ({problem})")
     return checkpoint
+
+
+def what_is_missing(checkpoint: Any) -> str:
+    """What everybody who opens a checkpoint relies on and this one has not, or ''."""
+    if not isinstance(checkpoint, dict):
+        return "no table of names"
+    state = checkpoint.get("state_dict")
+    if not (isinstance(state, dict) and all(isinstance(n, str) and isinstance(v, torch.Tensor) for n, v in state.items())):
+        return "no named weights: state_dict"
+    config = checkpoint.get("hyper_parameters")
+    kind: Any = config
+    for key in ("model", "net", "_target_"):
+        kind = kind.get(key) if isinstance(kind, dict) else None
+    if not (isinstance(config, dict) and isinstance(kind, str)):
+        return "no word of its net: hyper_parameters.model.net"
+    if type(config.get("size")) is not int or not MIN_SIZE <= config["size"] <= MAX_SIZE:
+        return "no size of a board: hyper_parameters.size"
+    if type(checkpoint.get("global_step")) is not int:
+        return "no number of steps: global_step"
+    return ""
 
 
 def load_net(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
@@ -41,9 +62,9 @@ def load_net(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
     try:
         net = make_net(config["model"]["net"])
         net.load_state_dict({name[4:]: value for name, value in checkpoint["state_dict"].items() if name.startswith("net.")})
-    except (KeyError, TypeError, RuntimeError, ValueError) as error:
+        net, config["model"]["net"] = plain_net(net, config["model"]["net"])
+    except Exception as error:  # whatever classes of older programs and numbers of strangers lead to
         raise CheckpointError(f"{path}: does not fit this program ({reason(error)})") from None
-    net, config["model"]["net"] = plain_net(net, config["model"]["net"])
     return net.to(memory_format=torch.channels_last).eval(), config  # type: ignore[call-overload]
 
 
@@ -63,7 +84,7 @@ def make_net(card: dict[str, Any]) -> nn.Module:
     module, _, name = str(arguments.pop("_target_")).rpartition(".")
     if not module.startswith("models."):
         raise ValueError(f"{module}.{name} is no network of this project")
-    kind = getattr(importlib.import_module(module), name)
+    kind = getattr(importlib.import_module(module), name, None)
     if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
         raise ValueError(f"{module}.{name} is no network")
     return kind(**arguments)

@@ -20,6 +20,7 @@ from models.card import COLOUR_PLANE, Card, NetFileError, describe, read_card, w
 from models.engines import TorchEngine, for_answers, has_bf16
 from models.inference import Inference, SymmetryEnsemble, from_safetensors, open_net, unpack
 from pipelines.wiring import ROOT, explain
+from tests.small_dataset import write_dataset
 from tests.tiny_nets import PLAIN_POLICY, POLICY, SIZE, VALUE, random_positions, tiny_net, write_checkpoint
 
 POINTS = SIZE * SIZE
@@ -236,6 +237,39 @@ class Trap:
         return os.mkdir, (os.environ["TRAP"],)
 
 
+FOREIGN: dict[str, dict[str, object]] = {
+    "unknown class": {"net": {**POLICY, "_target_": "models.policy_net.NoSuchNet"}},
+    "unknown module": {"net": {**POLICY, "_target_": "models.no_such_module.PolicyNet"}},
+    "no word for a module": {"net": {**POLICY, "_target_": "models..PolicyNet"}},
+    "unknown number": {"net": {**POLICY, "warmth": 3}},
+    "number out of range": {"net": {**POLICY, "filters": 10**30}},
+    "no class": {"net": {"filters": 3}},
+    "net is a word": {"net": "ResidualPolicyNet"},
+    "model is a list": {"model": ["net"]},
+    "no configuration": {"hyper_parameters": None},
+    "configuration is a list": {"hyper_parameters": [1]},
+    "weights are a list": {"state_dict": [1, 2]},
+    "weights are words": {"state_dict": {"net.tower": "heavy"}},
+    "weights have no names": {"state_dict": {1: torch.zeros(1)}},
+    "no steps": {"global_step": None},
+    "no size": {"size": None},
+    "size of a house": {"size": 10_000},
+}
+
+
+def changed_checkpoint(whole: Path, path: Path, **changes: object) -> Path:
+    """A good checkpoint but for these values, looked for at the top, in the configuration and in its model; None: not there."""
+    checkpoint = torch.load(whole, weights_only=True)
+    config = checkpoint["hyper_parameters"]
+    for key, value in changes.items():
+        place = next(group for group in (checkpoint, config, config["model"]) if key in group)
+        place[key] = value
+        if value is None and key != "hyper_parameters":
+            del place[key]
+    torch.save(checkpoint, path)
+    return path
+
+
 def refusals(folder: Path) -> dict[str, Path]:
     """Files that must not be opened."""
     made: dict[str, Path] = {}
@@ -276,6 +310,8 @@ def refusals(folder: Path) -> dict[str, Path]:
         made[name] = folder / name
         made[name].write_bytes(content)
     torch.save({"state_dict": {}, "hyper_parameters": {"model": {"net": Trap()}}}, folder / "inner.ckpt")
+    for name, changes in FOREIGN.items():
+        made[name] = changed_checkpoint(folder / "whole.ckpt", folder / f"{name}.ckpt", **changes)
     torch.save({"weights": torch.zeros(3)}, folder / "foreign.ckpt")
     write_checkpoint(folder / "other.ckpt", tiny_net(POLICY)[0], {**POLICY, "filters": 24})
     write_checkpoint(folder / "target.ckpt", tiny_net(POLICY)[0], {"_target_": "os.getcwd"})
@@ -314,6 +350,18 @@ def test_a_foreign_checkpoint_ends_a_pipeline_with_one_line_and_exit_code_2(tmp_
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1
     assert done.stderr.startswith("export_model: ") and "net.ckpt" in done.stderr
+
+
+@pytest.mark.parametrize("script", ["evaluate_model", "export_model"])
+@pytest.mark.parametrize("name", ["unknown class", "no configuration", "no steps"])
+def test_scripts_refuse_checkpoints_of_other_programs(tmp_path, script, name):
+    whole = write_checkpoint(tmp_path / "whole.ckpt", tiny_net(POLICY)[0], POLICY)
+    changed_checkpoint(whole, tmp_path / "net.ckpt", **FOREIGN[name])
+    write_dataset(tmp_path / "games.h5")
+    command = [sys.executable, str(ROOT / "pipelines" / f"{script}.py"), "checkpoint=net.ckpt", "dataset=games.h5"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert done.stderr.startswith(f"{script}: net.ckpt: ")
 
 
 def test_opening_an_onnx_file_needs_no_torch():
