@@ -18,7 +18,7 @@ from mcts.clock import TimeRules, describe
 from mcts.clock import from_gtp as time_rules_from_gtp
 from mcts.gtp_arguments import GtpError, colour, number, numbers, one, vertex, whole
 from mcts.player import RESIGN, Choice
-from mcts.positions import handicap_points
+from mcts.positions import free_handicap_points, handicap_points
 from mcts.report import percent, to_table
 
 if TYPE_CHECKING:
@@ -156,10 +156,19 @@ def set_position(engine: "Engine", arguments: list[str]) -> str:
     return ""
 
 
-@command("fixed_handicap", "place_free_handicap")
+@command("fixed_handicap")
 def fixed_handicap(engine: "Engine", arguments: list[str]) -> str:
     points = handicap_points(whole(one(arguments, "a number of stones")), engine.player.board.size)
     return hand_out(engine, points)
+
+
+@command("place_free_handicap")
+def place_free_handicap(engine: "Engine", arguments: list[str]) -> str:
+    """Where there is no room for so many, fewer are placed, as GTP allows."""
+    count = whole(one(arguments, "a number of stones"))
+    if count < 2:
+        raise GtpError("from 2 handicap stones up are possible")
+    return hand_out(engine, free_handicap_points(count, engine.player.board.size))
 
 
 @command("set_free_handicap")

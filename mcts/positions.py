@@ -42,9 +42,14 @@ def walk(record: GameRecord, komi: float) -> Iterator[tuple[Board, dict[int, int
                 raise ValueError(f"move {ply + 1}: {error}") from None
 
 
+def most_fixed(size: int) -> int:
+    """Handicap stones that have fixed points."""
+    return 0 if size < 7 else 4 if size % 2 == 0 or size == 7 else 9
+
+
 def handicap_points(count: int, size: int) -> list[int]:
     """The fixed points of GTP; raises ValueError where so many don't exist."""
-    most = 0 if size < 7 else 4 if size % 2 == 0 or size == 7 else 9
+    most = most_fixed(size)
     if not 2 <= count <= most:
         raise ValueError(
             f"from 2 to {most} handicap stones have fixed points on {size}x{size}" if most else f"no handicap on {size}x{size}"
@@ -62,3 +67,23 @@ def handicap_points(count: int, size: int) -> list[int]:
     if count in (5, 7, 9):
         places += centre
     return [from_row_column(row, column, size) for row, column in places]
+
+
+def free_handicap_points(count: int, size: int) -> list[int]:
+    """Handicap by choice: the fixed points as far as they go, then one by one the point furthest from all others.
+
+    None stands beside another or below the third line (the second on small boards), so they may be fewer than asked for.
+    """
+    points = handicap_points(min(count, most_fixed(size)), size) if most_fixed(size) else []
+    edge = 2 if size >= 9 else 1 if size >= 4 else 0
+    middle = (size - 1) / 2
+    inner = range(edge, size - edge)
+    free = sorted(((row, column) for row in inner for column in inner), key=lambda p: abs(p[0] - middle) + abs(p[1] - middle))
+    while len(points) < count:
+        taken = [divmod(point, size) for point in points]
+        far = [min((abs(row - y) + abs(column - x) for y, x in taken), default=size) for row, column in free]
+        best = int(np.argmax(far))  # of several the one nearest to the middle
+        if far[best] < 2:
+            break
+        points.append(from_row_column(*free[best], size))
+    return points

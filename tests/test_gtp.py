@@ -177,6 +177,14 @@ def test_handicap(talk: Talk) -> None:
     assert talk.player.board.stones(BLACK) == sorted(from_gtp(v, 9) for v in ("A1", "B2", "C3"))
     talk.ask("set_position b A1 w B2")
     assert talk.player.board.colour_at(from_gtp("B2", 9)) == WHITE
+    assert talk.refuse("place_free_handicap 2") == "board not empty"
+    for size, count, placed in ((13, 15, 15), (9, 2, 2), (9, 100, 13), (5, 3, 3), (2, 2, 2)):
+        talk.ask(f"boardsize {size}")
+        assert len(talk.ask(f"place_free_handicap {count}").split()) == placed == len(talk.player.board.stones(BLACK))
+        assert talk.player.board.to_play == WHITE
+    talk.ask("clear_board")
+    for wrong in ("", "1", "-3", "x", "2 2"):
+        talk.refuse(f"place_free_handicap {wrong}")
 
 
 def test_records_come_and_go(talk: Talk, tmp_path: Path) -> None:

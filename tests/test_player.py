@@ -2,6 +2,7 @@
 
 import threading
 import time
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from mcts.clock import TimeRules
 from mcts.params import SearchParams
 from mcts.player import RESIGN, Manners, Player
 from mcts.policy_player import PolicyPlayer, RandomPlayer, sensible_moves
-from mcts.positions import handicap_points, walk
+from mcts.positions import free_handicap_points, handicap_points, walk
 from mcts.protocols import Candidate, Limits, Report, Watch
 from mcts.search import Search
 from tests.boards import board_from
@@ -337,6 +338,21 @@ def test_handicap_as_gtp_has_it(count: int, size: int, names: str) -> None:
 def test_handicaps_that_do_not_exist(count: int, size: int) -> None:
     with pytest.raises(ValueError):
         handicap_points(count, size)
+
+
+@pytest.mark.parametrize("size", range(2, 20))
+def test_free_handicap_is_as_many_as_have_room_each_by_itself(size: int) -> None:
+    for count in (2, 3, 4, 9, 10, 15, 25, 400):
+        points = free_handicap_points(count, size)
+        places = [divmod(point, size) for point in points]
+        assert 1 <= len(set(points)) == len(points) <= count and all(0 <= point < size**2 for point in points)
+        assert all(abs(a - c) + abs(b - d) > 1 for (a, b), (c, d) in combinations(places, 2))
+        assert size < 13 or count > 25 or len(points) == count
+        fixed = min(count, 0 if size < 7 else 4 if size % 2 == 0 or size == 7 else 9)
+        assert not fixed or points[:fixed] == handicap_points(fixed, size)
+        board = Board(size)
+        board.setup(black=points)
+        board.check()
 
 
 def test_a_record_is_loaded_as_far_as_wanted_and_written_as_it_was() -> None:
