@@ -60,6 +60,9 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     for key, kind in kinds.items():
         options[key] = convert(options[key], kind, key)
+    for key in ("threads", "seed"):
+        if options[key] < 0:
+            raise OptionError(f"{key}={options[key]}: from 0 up")
     if options["seconds"] is None and options["simulations"] is None:
         raise OptionError("seconds and simulations are null: thinking about a move would never end")
     if options["first"] < 1 or (options["last"] is not None and options["last"] < options["first"]):

@@ -69,7 +69,7 @@ def run(cfg: DictConfig, stdin: BinaryIO, stdout: BinaryIO) -> None:
 def checked(options: dict[str, Any]) -> dict[str, Any]:
     for key, kind in TYPES.items():
         options[key] = convert(options[key], kind, key)
-    ranges = {"threads": 0, "temperature": 0, "seconds": 0, "simulations": 1, "resign_turns": 1, "lag": 0, "seed": 0}
+    ranges = {"threads": 0, "seconds": 0, "simulations": 1, "resign_turns": 1, "lag": 0, "seed": 0}
     for key, least in ranges.items():
         if options[key] is not None and options[key] < least:
             raise OptionError(f"{key}={options[key]}: from {least} up")

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mcts.params import SearchParams
+from pipelines.options import OptionError, make
 from pipelines.wiring import ROOT
 
-PARAMS = "mcts.params.SearchParams"
 PRETRAINED = ROOT / "models" / "pretrained"
-
 
 TAKEN = ("engine", "device", "threads", "symmetries", "temperature", "rollout_temperature", "reply_share", "mercy", "seed")
 
@@ -28,7 +28,7 @@ class ThinkerOptions:
     value: Path | None = None
     rollout: Path | None = None
     tree: Path | None = None
-    search: dict[str, Any] = field(default_factory=dict)  # a group of conf/search
+    search: SearchParams = field(default_factory=SearchParams)
     engine: str = "auto"
     device: str = "auto"
     threads: int = 1
@@ -54,15 +54,37 @@ def net_path(given: Any, default: str) -> Path | None:
 
 
 def thinker_options(options: dict[str, Any]) -> ThinkerOptions:
-    """Raises `NoSuchNet` for files that are not there; nothing is opened yet."""
+    """Raises `NoSuchNet` for files that are not there, `OptionError` for numbers that can't be; nothing is opened yet."""
+    if options["symmetries"] not in (1, 2, 4, 8):
+        raise OptionError(f"symmetries={options['symmetries']}: 1, 2, 4 or 8")
+    for key, fits, range_ in (
+        ("temperature", options["temperature"] >= 0, "from 0 up"),
+        ("rollout_temperature", options["rollout_temperature"] > 0, "more than 0"),
+        ("reply_share", 0 <= options["reply_share"] <= 1, "from 0 to 1"),
+        ("mercy", options["mercy"] >= 0, "from 0 up"),
+    ):
+        if not fits:
+            raise OptionError(f"{key}={options[key]}: {range_}")
     return ThinkerOptions(
         policy=net_path(options["policy"], "policy.json"),
         value=net_path(options["value"], "value.json"),
         rollout=net_path(options["rollout"], "rollout.safetensors"),
         tree=net_path(options["tree"], "tree.safetensors"),
-        search=options.get("search") or {},
+        search=search_params(options),
         **{key: options[key] for key in TAKEN},
     )
+
+
+def search_params(options: dict[str, Any]) -> SearchParams:
+    """What a group of conf/search says, with the script's threads and seed; raises `OptionError`."""
+    given = {"threads": options["threads"], "seed": options["seed"], **(options.get("search") or {})}
+    given.pop("_target_", None)
+    try:
+        return make(SearchParams, given, "search")
+    except OptionError:
+        raise
+    except ValueError as error:
+        raise OptionError(str(error)) from None
 
 
 class Thinkers:
@@ -74,12 +96,10 @@ class Thinkers:
         self.nets: dict[str, Any] = {}
 
     def __call__(self, size: int) -> Any:
-        from hydra.utils import instantiate
-
         from mcts.policy_player import PolicyPlayer, RandomPlayer
 
         options = self.options
-        params = instantiate({"_target_": PARAMS, "threads": options.threads, "seed": options.seed, **options.search})
+        params = options.search
         wanted = {"policy": params.policy_net, "value": params.value_net}
         nets = {kind: net for kind, net in self.open(wanted).items() if self.fits(kind, net, size)}
         if params.rollouts or "value" in nets:
@@ -90,7 +110,7 @@ class Thinkers:
         policy = turned(nets["policy"], options.symmetries)
         return warm(PolicyPlayer(policy, temperature=options.temperature, seed=options.seed), size)
 
-    def make_search(self, params: Any, nets: dict[str, Any], size: int) -> Any:
+    def make_search(self, params: SearchParams, nets: dict[str, Any], size: int) -> Any:
         """With trained rollouts and placeholders where there are such, else uniform ones."""
         from mcts.rollout_policy import NO_REPLIES, PatternPriors, PolicyRollouts, RolloutPolicy
         from mcts.search import Search

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 import numpy as np
 import pytest
+from hydra import compose, initialize_config_dir
 
 from data.board import Board
 from data.coords import BLACK, PASS, WHITE, from_gtp
@@ -23,6 +24,8 @@ from mcts.player import Manners, Player
 from mcts.policy_player import RandomPlayer
 from mcts.protocols import Candidate, Limits, Report, Watch
 from mcts.report import Wanted, to_cgos, to_kata, to_lz, to_table
+from pipelines.options import OptionError
+from pipelines.wiring import CONF, plain
 from tests.boards import scaled
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -512,10 +515,28 @@ def test_the_script_speaks_nothing_but_gtp_and_logs_what_it_said(tmp_path: Path)
     assert ">> 2 boardsize 5" in text and "<< =1 LambdaGo" in text
 
 
-def test_the_script_refuses_wrong_settings_in_one_line() -> None:
-    process = start("boardsize=30")
-    out, errors = process.communicate(timeout=60)
-    assert process.returncode == 2 and out == b"" and errors.count(b"\n") == 1 and b"boardsize=30" in errors
+@pytest.mark.parametrize("wrong", ["boardsize=30", "search.lam=2", "search.deterministic=true"])
+def test_the_script_refuses_wrong_settings_in_one_line(wrong: str) -> None:
+    process = start(wrong, *(["threads=2"] if "deterministic" in wrong else []))
+    out, errors = process.communicate(b"name\ngenmove b\n", timeout=60)
+    assert process.returncode == 2 and out == b"" and errors.count(b"\n") == 1
+    assert wrong.removeprefix("search.").encode() in errors
+
+
+@pytest.mark.parametrize("wrong", [
+    "search.c_puct=many", "search.queue=3", "search.nodes=1.5", "search.symmetry=some", "+search.lambda=1", "symmetries=3",
+    "reply_share=2", "rollout_temperature=0", "temperature=-1", "mercy=-1", "search.threads=0", "seed=-1",
+])  # fmt: skip
+def test_what_a_search_cannot_do_is_said_before_it_begins(wrong: str) -> None:
+    from pipelines import analyze_game, play_gtp, thinkers
+
+    overrides = ["policy=none", wrong.replace("search.threads", "+search.threads")]
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        configs = compose("play_gtp", overrides), compose("analyze_game", [*overrides, "game=x.sgf", "output=x"])
+    for pipeline, cfg in zip((play_gtp, analyze_game), configs, strict=True):
+        with pytest.raises(OptionError) as error:
+            thinkers.thinker_options(pipeline.checked(plain(cfg)))  # type: ignore[attr-defined]
+        assert wrong.lstrip("+").split("=")[0].removeprefix("search.") in str(error.value) and "\n" not in str(error.value)
 
 
 @pytest.mark.slow
