@@ -127,9 +127,11 @@ class GoDataModule(LightningDataModule):
         return self._candidates[name]
 
     def batches_per_epoch(self) -> int:
-        """Of Lightning's epochs, on each process."""
+        """Of Lightning's epochs, on each process. It takes a step at the end of each, so whole steps are cut off: they go on."""
         order = self.train_order()
-        return max(1, self.epoch_rows // (order.batch_size * order.world)) if self.epoch_rows else len(order)
+        batches = max(1, self.epoch_rows // (order.batch_size * order.world)) if self.epoch_rows else len(order)
+        step = self.trainer.accumulate_grad_batches if self.trainer is not None else 1
+        return max(batches - batches % step, step) if batches else 0
 
     def process(self) -> tuple[int, int]:
         """Rank and number of the processes that share the work."""

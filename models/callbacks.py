@@ -1,5 +1,6 @@
 """Callbacks of training: averaged weights, checkpoints that a kill can't spoil, and an orderly stop on SIGTERM and Ctrl-C."""
 
+import math
 import signal
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ class WeightAverage(Callback):
         self.decay = decay
         self.average: dict[str, Tensor] = {}
         self.steps = 0  # optimiser steps taken into the average
+        self.swapped = False  # whether the module has the average now
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if not self.average:
@@ -54,6 +56,7 @@ class WeightAverage(Callback):
             kept = value.clone()
             value.copy_(self.average[name])
             self.average[name].copy_(kept)
+        self.swapped = not self.swapped
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self.average:
@@ -61,6 +64,10 @@ class WeightAverage(Callback):
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self.average:
+            self.swap(pl_module)
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        if self.swapped:  # raised in the middle of a validation; a checkpoint may be saved next
             self.swap(pl_module)
 
     def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
@@ -76,6 +83,10 @@ class WeightAverage(Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.steps = state_dict["steps"]
+
+
+class NoObjective(ValueError):
+    """What decides which checkpoint is the best is not measured."""
 
 
 class Checkpoints(Callback):
@@ -104,10 +115,12 @@ class Checkpoints(Callback):
         self.best: float | None = None
         self.stopped_by: int | None = None
         self.saved_at = -1  # step of last.ckpt
+        self.seen = -1  # the step after which this was last called
+        self.stepping = False  # whether weights are being changed
         self.handlers: dict[int, Any] = {}
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self.saved_at = trainer.global_step
+        self.saved_at = self.seen = trainer.global_step
         for number in (signal.SIGTERM, signal.SIGINT):
             try:
                 self.handlers[number] = signal.signal(number, self.on_signal)
@@ -119,7 +132,14 @@ class Checkpoints(Callback):
             raise KeyboardInterrupt
         self.stopped_by = number
 
+    def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Any) -> None:
+        self.stepping = True
+
     def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
+        self.stepping = False
+        if trainer.global_step == self.seen:  # gradients are being accumulated, and would be lost
+            return
+        self.seen = trainer.global_step
         if not validates_now(trainer):  # else after it, so that it is not left out when the run goes on
             self.save_what_is_due(trainer)
 
@@ -146,11 +166,14 @@ class Checkpoints(Callback):
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if trainer.sanity_checking or trainer.state.fn != "fit":
             return
-        if self.monitor in trainer.callback_metrics:
-            score = float(trainer.callback_metrics[self.monitor])
-            if self.best is None or (score < self.best if self.mode == "min" else score > self.best):
-                self.best = score
-                self.save(trainer, "best")
+        if self.monitor not in trainer.callback_metrics:
+            known = ", ".join(name for name in trainer.callback_metrics if name.startswith("val/"))
+            raise NoObjective(f"objective={self.monitor}: not measured; there are {known}")
+        score = float(trainer.callback_metrics[self.monitor])
+        better = self.best is None or (score < self.best if self.mode == "min" else score > self.best)
+        if better and math.isfinite(score):
+            self.best = score
+            self.save(trainer, "best")
         self.save_what_is_due(trainer)
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -161,7 +184,7 @@ class Checkpoints(Callback):
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         self.give_back_signals()
         alone = trainer.world_size == 1  # others would have to answer
-        if isinstance(exception, Diverged):
+        if isinstance(exception, Diverged | NoObjective) or self.stepping:
             return  # what was saved before is better
         if alone and trainer.state.fn == "fit" and trainer.global_step not in (0, self.saved_at):
             self.save(trainer, "last")
@@ -172,7 +195,12 @@ class Checkpoints(Callback):
         self.handlers = {}
 
     def save(self, trainer: Trainer, name: str) -> None:
-        """All processes call this; the first one writes."""
+        """All processes call this; the first one writes. A net that has left the finite numbers replaces none that had not."""
+        if not all(bool(value.isfinite().all()) for value in trainer.lightning_module.state_dict().values()):
+            raise Diverged(
+                f"a weight is no number any more after step {trainer.global_step:,}: try a smaller learning rate; "
+                f"{name}.ckpt is as it was"
+            )
         path = self.folder / f"{name}.ckpt"
         waiting = path.with_suffix(".tmp")
         trainer.save_checkpoint(waiting)

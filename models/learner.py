@@ -13,7 +13,7 @@ import torch
 from pytorch_lightning import LightningModule
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 
 Batch = dict[str, Tensor]
 OptimizerFactory = Callable[[nn.Module], Optimizer]
@@ -56,6 +56,7 @@ class Learner(LightningModule):
                 raise Diverged(
                     f"the loss is no number any more before step {self.global_step + 1:,}: try a smaller learning rate"
                 )
+            means["train/lr"] = torch.tensor(self.trainer.optimizers[0].param_groups[0]["lr"])
             self.log_dict(means, on_step=True, on_epoch=False)
             self.sums, self.summed = {}, 0
         return metrics["loss"]
@@ -69,6 +70,17 @@ class Learner(LightningModule):
         optimizer = self.make_optimizer(self.net)
         scheduler = self.make_scheduler(optimizer, int(self.trainer.estimated_stepping_batches))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def on_train_start(self) -> None:
+        """What the configuration says of the optimiser holds on resuming too: Lightning has restored what it was."""
+        for optimizer, config in zip(self.trainer.optimizers, self.trainer.lr_scheduler_configs, strict=False):
+            schedule = config.scheduler
+            made = self.make_optimizer(self.net).param_groups
+            for k, (group, fresh) in enumerate(zip(optimizer.param_groups, made, strict=True)):
+                group.update({key: value for key, value in fresh.items() if key not in ("params", "lr")})
+                if isinstance(schedule, LambdaLR):
+                    group["initial_lr"] = schedule.base_lrs[k] = fresh["lr"]
+                    group["lr"] = fresh["lr"] * schedule.lr_lambdas[k](schedule.last_epoch)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["train_metrics"] = {"sums": dict(self.sums), "summed": self.summed}

@@ -12,7 +12,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 
 class Muon(Optimizer):
-    """Momentum whose matrices are made orthogonal (Jordan 2024), for the weights of convolutions; AdamW for all others.
+    """Momentum whose matrices are made orthogonal (Jordan 2024), for weights that are matrices; AdamW for all others.
 
     A convolution is a matrix of outputs by inputs times window. Each group has its own `lr`; `adam_lr` is that of the second.
     """

@@ -139,7 +139,11 @@ def watched(script: str) -> Iterator[None]:
         yield
     finally:
         if SweepStarted.folder is not None:
-            jobs = read_jobs(SweepStarted.folder)
+            try:
+                jobs = read_jobs(SweepStarted.folder)
+            except SweepError as error:
+                print(f"{script}: {error}", file=sys.stderr)
+                sys.exit(2)
             if jobs:
                 report(SweepStarted.folder, jobs)
             if sys.exc_info()[0] is None:
@@ -165,6 +169,8 @@ def go_on() -> None:
     if len(sys.argv) > 2:
         raise SweepError(f"{said[-1]}: a sweep goes on as it was typed; leave out {' '.join(set(sys.argv[1:]) - set(said))}")
     typed = read_json(folder / SWEEP_FILE)
+    if not (isinstance(typed, dict) and isinstance(typed.get("arguments"), list) and isinstance(typed.get("stood_in"), str)):
+        raise SweepError(f"{folder / SWEEP_FILE}: damaged, it does not say what began the sweep")
     arguments = [a for a in typed["arguments"] if not a.startswith("hydra.sweep.dir=")]
     quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
     os.chdir(typed["stood_in"])
@@ -180,8 +186,14 @@ def read_json(path: Path) -> Any:
 
 def read_job(path: Path) -> Job:
     try:
-        return Job(**read_json(path))
-    except TypeError:
+        job = Job(**read_json(path))
+        sound = isinstance(job.number, int) and isinstance(job.objective, str) and job.direction in DIRECTIONS
+        sound &= job.state in ("done", "failed", "stopped") and all(isinstance(text, str) for text in job.overrides)
+        sound &= all(isinstance(value, int | float) for value in job.metrics.values())
+        if not sound:
+            raise TypeError
+        return job
+    except (TypeError, AttributeError):
         raise SweepError(f"{path}: not the record of a job; delete {path.parent}, and it is done again") from None
 
 

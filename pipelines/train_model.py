@@ -11,10 +11,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from omegaconf import DictConfig, OmegaConf
+from yaml import YAMLError
 
+from data.atomic import write_text
+from models.engines import cores
 from pipelines import sweeps
 from pipelines.console import clock, console
-from pipelines.wiring import CONF, plain, script
+from pipelines.options import convert
+from pipelines.wiring import CONF, first_line, plain, script
 
 # torch and Lightning take two seconds to import, and read the environment that `prepare_threads` sets: functions import them.
 
@@ -29,11 +33,14 @@ class TrainingError(ValueError):
 def run(cfg: DictConfig) -> dict[str, Any]:
     """Train, and return the metrics of the last validation with what was made."""
     checkpoint = None
+    for key in ("dataset", "start", "resume"):
+        if OmegaConf.select(cfg, key, throw_on_missing=False) is not None:
+            cfg[key] = str(cfg[key])
     output = Path(cfg.resume or cfg.output).expanduser()
     try:
         if cfg.resume:
-            checkpoint = Path(cfg.resume).expanduser() / "checkpoints" / "last.ckpt"
             cfg = resumed_config(cfg, [] if sweeps.in_multirun() else said())
+            checkpoint = to_go_on_from(Path(cfg.output))
         complete(cfg)
         prepare_threads(cfg)
         return train(cfg, checkpoint)
@@ -67,6 +74,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     if checkpoint is not None:
         saved = read_checkpoint(checkpoint)
         check_words(module.net, saved["state_dict"], checkpoint)
+        check_shapes(module, saved["state_dict"], checkpoint)
         step = saved["global_step"]
         for logger in loggers:
             if hasattr(logger, "resume_at"):
@@ -94,6 +102,10 @@ def assemble(cfg: DictConfig) -> tuple[Any, Any]:
         fitting = "loader=patterns or tree_patterns" if wants else "a loader of planes, such as loader=default"
         raise TrainingError(f"this model wants {fitting}; leave loader= out, and the model chooses it")
     data = instantiate(cfg.loader)
+    if cfg.model.get("owner_weight") and data.owners is None:
+        raise TrainingError(
+            f"model.owner_weight={cfg.model.owner_weight} wants loader.owners=<a file of estimate_owners.py>; 0 does without"
+        )
     words = getattr(data, "words", None)
     if words is None:
         return instantiate(cfg.model), data
@@ -129,14 +141,45 @@ def complete(cfg: DictConfig) -> None:
         cfg.validate_every_steps = max(1, steps // parts)
         cfg.steps = steps - steps % cfg.validate_every_steps  # so that the last validation sees the end
     elif cfg.validate_every_steps is None:
-        cfg.validate_every_steps = max(1, cfg.validate_every // batch)
+        cfg.validate_every_steps = max(1, min(cfg.steps, cfg.validate_every // batch))
+
+
+# What can be said without loading torch: the least value of whole numbers, and which of them may be null.
+LEAST = {
+    "positions": 1, "validate_every": 1, "log_every": 1, "seed": 0, "threads": 0, "steps": 1,
+    "loader.batch_size": 1, "loader.eval_batch_size": 1, "loader.pool_rows": 1, "loader.epoch_rows": 1, "loader.num_workers": 0,
+    "loader.seed": 0, "loader.positions_per_game": 1, "loader.eval_positions_per_game": 1,
+    "callbacks.checkpoints.every_steps": 1, "callbacks.checkpoints.keep_every_steps": 1,
+    "trainer.accumulate_grad_batches": 1, "trainer.num_nodes": 1,
+}  # fmt: skip
+MAY_BE_NULL = (
+    "loader.eval_batch_size", "loader.epoch_rows", "loader.positions_per_game", "loader.eval_positions_per_game",
+    "callbacks.checkpoints.keep_every_steps", "steps",
+)  # fmt: skip
+
+
+LENGTH = {  # what the number of steps follows from
+    "positions", "validate_every", "loader.batch_size",
+    "trainer.devices", "trainer.num_nodes", "trainer.accumulate_grad_batches",
+}  # fmt: skip
 
 
 def check_numbers(cfg: DictConfig) -> None:
-    for key in ("positions", "validate_every", "log_every", "loader.batch_size"):
-        value = OmegaConf.select(cfg, key)
-        if not isinstance(value, int) or value < 1:
-            raise TrainingError(f"{key}={value}: a whole number from 1 up")
+    for key, least in LEAST.items():
+        group = key.rpartition(".")[0]
+        if not has(cfg, key) or (group and OmegaConf.select(cfg, group) is None):
+            continue
+        value = convert(OmegaConf.select(cfg, key), int | None if key in MAY_BE_NULL else int, key)
+        if value is not None and value < least:
+            raise TrainingError(f"{key}={value}: a whole number from {least} up")
+    devices = cfg.trainer.devices
+    counted = isinstance(devices, int) and (devices == -1 or devices > 0)
+    if not (counted or devices in ("auto", "-1") or OmegaConf.is_list(devices)):
+        raise TrainingError(f"trainer.devices={devices}: a whole number from 1 up, a list of devices, or auto")
+    if OmegaConf.select(cfg, "callbacks.average") is not None:
+        decay = convert(cfg.callbacks.average.decay, float, "callbacks.average.decay")
+        if not 0 <= decay < 1:
+            raise TrainingError(f"callbacks.average.decay={decay:g}: from 0 to below 1")
     if cfg.wait not in ("passive", "active"):
         raise TrainingError(f"wait={cfg.wait}: passive or active")
 
@@ -165,8 +208,12 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
     path = folder / COMPOSED
     if not path.is_file():
         raise TrainingError(f"resume={cfg.resume}: no run's folder, there is no {path}")
-    saved = OmegaConf.load(path)
-    assert isinstance(saved, DictConfig)
+    try:
+        saved = OmegaConf.load(path)
+    except (YAMLError, UnicodeDecodeError, OSError) as error:
+        raise TrainingError(f"{path}: damaged ({first_line(error)})") from None
+    if not isinstance(saved, DictConfig):
+        raise TrainingError(f"{path}: damaged, it holds no configuration")
     for override in overrides:
         key, _, _ = override.lstrip("+~").partition("=")
         if key == "resume":
@@ -177,7 +224,7 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
             raise TrainingError(f"{override}: a run that goes on keeps its groups; say single values, such as threads=1")
         OmegaConf.update(saved, key, OmegaConf.select(cfg, key), merge=False)
     changed = {override.lstrip("+~").partition("=")[0] for override in overrides}
-    if changed & {"positions", "validate_every", "loader.batch_size", "trainer.devices", "trainer.num_nodes"}:
+    if changed & LENGTH:
         saved.steps = saved.validate_every_steps = None
     saved.output = str(folder.absolute())
     saved.resume = None
@@ -218,10 +265,6 @@ def prepare_threads(cfg: DictConfig) -> None:
     torch.set_num_threads(threads)
 
 
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def count_processes(cfg: DictConfig) -> int:
     return cfg.trainer.devices if isinstance(cfg.trainer.devices, int) and cfg.trainer.devices > 0 else 1
 
@@ -241,6 +284,25 @@ def check_factories(module: Any) -> None:
         module.make_scheduler(module.make_optimizer(module.net), 100)
     except (TypeError, ValueError) as error:
         raise TrainingError(f"optimizer or schedule: {error}") from None
+
+
+def to_go_on_from(output: Path) -> Path | None:
+    """The last checkpoint of a run; None where it was ended before it wrote any, so that it begins anew."""
+    checkpoints = output / "checkpoints"
+    if not any(checkpoints.glob("*.ckpt")):
+        console.print(f"{output}: no checkpoint was written yet, so this begins anew", markup=False)
+        return None
+    return checkpoints / "last.ckpt"
+
+
+def check_shapes(module: Any, state: dict[str, Any], path: Path) -> None:
+    """Before anything is written: a checkpoint of another net can't be gone on with."""
+    ours = {name: tuple(value.shape) for name, value in module.state_dict().items()}
+    theirs = {name: tuple(value.shape) for name, value in state.items()}
+    for name in ours.keys() | theirs.keys():
+        if ours.get(name) != theirs.get(name):
+            was, now = (" x ".join(map(str, shapes[name])) if name in shapes else "not there" for shapes in (theirs, ours))
+            raise TrainingError(f"{path}: of another net than is asked for: {name} is {was} there and {now} here")
 
 
 def check_words(net: Any, state: dict[str, Any], path: Path) -> None:
@@ -270,22 +332,32 @@ def begin_with(net: Any, path: str) -> None:
             if other is not None and other.shape == value.shape:
                 value.copy_(other)
                 taken += 1
-            elif other is not None and name.startswith("tower.0.") and other.ndim == value.ndim > 2:
+            elif other is not None and name.startswith("tower.0.") and has_fewer_planes(other, value):
                 value.zero_()
                 value[:, : other.shape[1]].copy_(other)
                 taken += 1
     if taken == 0:
         raise TrainingError(f"start={path}: no weight there fits this net")
+    console.print(f"beginning with {taken} of {len(net.state_dict())} weights of {path}", markup=False)
+
+
+def has_fewer_planes(other: Any, value: Any) -> bool:
+    return (
+        other.ndim == value.ndim > 2
+        and other.shape[0] == value.shape[0]
+        and other.shape[2:] == value.shape[2:]
+        and other.shape[1] < value.shape[1]
+    )
 
 
 def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, trainer: Any) -> None:
     """Write the configuration beside the checkpoints, and say what begins."""
     output = Path(cfg.output)
-    if checkpoint is None and (output / "checkpoints").exists() and not os.environ.get("LOCAL_RANK"):
+    if checkpoint is None and any((output / "checkpoints").glob("*.ckpt")):
         raise TrainingError(f"{output}: there is a run already; resume={output} goes on with it")
     (output / "checkpoints").mkdir(parents=True, exist_ok=True)
-    (output / "config.yaml").write_text(OmegaConf.to_yaml(cfg, resolve=True), encoding="utf-8")
-    (output / COMPOSED).write_text(OmegaConf.to_yaml(cfg), encoding="utf-8")
+    write_text(output / "config.yaml", OmegaConf.to_yaml(cfg, resolve=True))
+    write_text(output / COMPOSED, OmegaConf.to_yaml(cfg))
     weights = sum(weight.numel() for weight in module.parameters())
     steps = f"{cfg.steps:,} steps of {cfg.positions_a_step} positions"
     console.print(f"{type(module.net).__name__}: {weights:,} weights; {steps}; {output}")
@@ -297,6 +369,10 @@ def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, 
 def conclude(cfg: DictConfig, trainer: Any, seconds: float) -> dict[str, Any]:
     """The end of a run: what was made, where, and how fast."""
     metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}
+    if not any(name.startswith("val/") for name in metrics):  # the run was over when it was resumed
+        from pipelines.training_log import last_validation
+
+        metrics |= last_validation(Path(cfg.output) / "metrics.csv")
     checkpoints = Path(cfg.output) / "checkpoints"
     progress = next((callback for callback in trainer.callbacks if hasattr(callback, "speed")), None)
     speed = progress.speed(trainer) if progress else 0.0
@@ -304,7 +380,8 @@ def conclude(cfg: DictConfig, trainer: Any, seconds: float) -> dict[str, Any]:
         values = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items() if name.startswith("val/"))
         pace = f"{clock(seconds)} ({speed:,.0f} positions/s)"
         console.print(f"\n[bold]{checkpoints}[/bold]: {trainer.global_step:,} steps, {pace}; {values}")
-        console.print(f"next:   python pipelines/evaluate_model.py checkpoint={checkpoints / 'best.ckpt'} dataset={cfg.dataset}")
+        best = checkpoints / ("best.ckpt" if (checkpoints / "best.ckpt").exists() else "last.ckpt")
+        console.print(f"next:   python pipelines/evaluate_model.py checkpoint={best} dataset={cfg.dataset}")
     return {**metrics, "steps": trainer.global_step, "positions_a_second": speed, "checkpoints": str(checkpoints)}
 
 

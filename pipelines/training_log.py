@@ -8,6 +8,15 @@ from pytorch_lightning.loggers import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 
+def last_validation(path: Path) -> dict[str, float]:
+    """The metrics of the last validation in metrics.csv."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as lines:
+        rows = [{k: float(v) for k, v in row.items() if k.startswith("val/") and v} for row in csv.DictReader(lines)]
+    return next((row for row in reversed(rows) if row), {})
+
+
 class MetricsFile(Logger):
     """Columns are `step` (steps done), `positions` (trained with) and whatever is logged; a new name becomes a new column."""
 

@@ -28,6 +28,7 @@ from omegaconf import DictConfig, OmegaConf  # noqa: E402
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException  # noqa: E402
 
 OmegaConf.register_new_resolver("short", lambda direction: str(direction)[:3], replace=True)  # min, max
+OmegaConf.register_new_resolver("times", lambda a, b: None if a is None else a * b, replace=True)
 OmegaConf.register_new_resolver("first", lambda *values: next((v for v in values if v), None), replace=True)
 
 

@@ -4,12 +4,15 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from data.hdf5 import DatasetFile
+from data.owners import write_owners
 from mcts.params import SearchParams
 from pipelines import train_model
 from pipelines.wiring import CONF
@@ -47,6 +50,10 @@ def test_every_file_says_when_to_use_it(path: Path) -> None:
 @pytest.mark.parametrize("choice", TRAINING)
 def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_path: Path) -> None:
     fitting = {"loader=patterns": ["model=rollout"], "loader=tree_patterns": ["model=tree"]}.get(choice, [])
+    if choice == "experiment=pretrained_value":
+        file = DatasetFile(dataset)
+        write_owners(tmp_path / "owners.h5", file, np.zeros((len(file.games["value"]), file.size**2), np.int8), {})
+        fitting = [f"loader.owners={tmp_path / 'owners.h5'}"]
     small = fitting if choice.startswith("debug") else ["loader.batch_size=16", *fitting]
     cfg = composed("train_model", choice, f"dataset={dataset}", f"output={tmp_path}", *small)
     del_hydra(cfg)

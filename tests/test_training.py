@@ -3,6 +3,7 @@
 import csv
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -15,10 +16,11 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from models.callbacks import TrainingStopped, WeightAverage
+from models.callbacks import NoObjective, TrainingStopped, WeightAverage
 from models.checkpoint import CheckpointError, load_net, make_net, read_checkpoint
-from models.learner import Diverged
+from models.learner import Diverged, Learner
 from pipelines import train_model
+from pipelines.options import OptionError
 from pipelines.wiring import CONF, ROOT
 from tests.tiny_dataset import make_dataset
 
@@ -261,6 +263,119 @@ def test_a_run_that_diverges_ends_and_keeps_its_last_checkpoint(tmp_path: Path, 
     settings = ["optimizer=sgd", "schedule=constant", "positions=1600", "callbacks.checkpoints.every_steps=1"]
     with pytest.raises(Diverged, match="smaller learning rate"):
         trained(tmp_path, dataset, *settings, "trainer.gradient_clip_val=null", "optimizer.lr=1e30")
+    for path in (tmp_path / "checkpoints").glob("*.ckpt"):
+        saved = read_checkpoint(path)
+        for state in ("state_dict", "learning_state"):
+            assert all(bool(value.isfinite().all()) for value in saved[state].values()), path
+
+
+def test_an_exception_in_a_validation_leaves_a_checkpoint_that_goes_on_exactly(
+    tmp_path: Path, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it validates, the module has the averaged weights."""
+    whole = trained(tmp_path / "whole", dataset, "positions=640", "validate_every=320")
+    step = Learner.validation_step
+
+    def broken(self: Learner, batch: Any, index: int) -> None:
+        if self.global_step == 20:
+            raise OSError("no disk")
+        step(self, batch, index)
+
+    monkeypatch.setattr(Learner, "validation_step", broken)
+    with pytest.raises(OSError, match="no disk"):
+        trained(tmp_path / "broken", dataset, "positions=640", "validate_every=320")
+    monkeypatch.setattr(Learner, "validation_step", step)
+    cfg = configured(f"dataset={dataset}", f"resume={tmp_path / 'broken'}")
+    assert train_model.run(cfg)["steps"] == whole["steps"] == 40
+    one, other = (read_checkpoint(tmp_path / name / "checkpoints" / "last.ckpt") for name in ("whole", "broken"))
+    for state in ("state_dict", "learning_state"):
+        assert all(torch.equal(value, other[state][name]) for name, value in one[state].items()), state
+
+
+def test_a_run_of_another_net_is_refused_and_stays_as_it_was(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=320", "validate_every=160")
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("*.yaml")}
+    assert "of another net" in failed(f"resume={tmp_path}", "model.net.filters=32", "positions=480")
+    assert before == {path.name: path.read_bytes() for path in tmp_path.glob("*.yaml")}
+    (tmp_path / "composed.yaml").write_text("a: [")
+    assert "damaged" in failed(f"resume={tmp_path}")
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=320", "validate_every=160")
+    for path in (tmp_path / "checkpoints").iterdir():
+        path.unlink()
+    assert train_model.run(configured(f"dataset={dataset}", f"resume={tmp_path}"))["steps"] == 20
+
+
+def test_a_run_that_is_over_says_again_what_it_measured(tmp_path: Path, dataset: Path) -> None:
+    first = trained(tmp_path, dataset, "positions=320", "validate_every=160")
+    again = train_model.run(configured(f"dataset={dataset}", f"resume={tmp_path}"))
+    assert again["steps"] == 20
+    assert again["val/loss"] == pytest.approx(first["val/loss"], rel=1e-4)
+
+
+def test_the_learning_rate_is_the_configurations_after_resuming_too(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=320", "validate_every=160", "schedule=constant", "optimizer.lr=0.002")
+    cfg = configured(f"dataset={dataset}", f"resume={tmp_path}", "positions=640", "optimizer.lr=0.0005")
+    saved = train_model.resumed_config(cfg, ["positions=640", "optimizer.lr=0.0005"])
+    train_model.complete(saved)
+    train_model.train(saved, tmp_path / "checkpoints" / "last.ckpt")
+    rates = {int(row["step"]): float(row["train/lr"]) for row in read_metrics(tmp_path) if row["train/lr"]}
+    assert rates[min(rates)] == pytest.approx(0.002) and rates[max(rates)] == pytest.approx(0.0005)
+
+
+def test_accumulated_steps_are_validated_and_saved_as_steps(tmp_path: Path, dataset: Path) -> None:
+    settings = [
+        "trainer.accumulate_grad_batches=4",
+        "positions=1280",
+        "validate_every=640",
+        "callbacks.checkpoints.every_steps=5",
+    ]
+    made = trained(tmp_path, dataset, *settings, "callbacks.checkpoints.keep_every_steps=10")
+    rows = read_metrics(tmp_path)
+    assert [int(row["step"]) for row in rows if row["val/loss"]] == [10, 20] and made["steps"] == 20
+    kept = {path.stem: read_checkpoint(path)["global_step"] for path in (tmp_path / "checkpoints").glob("step_*.ckpt")}
+    assert kept == {"step_000000010": 10, "step_000000020": 20}
+
+
+def test_a_run_is_not_written_over_by_a_process_of_torchrun(
+    tmp_path: Path, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained(tmp_path, dataset, "positions=320", "validate_every=160")
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    with pytest.raises(train_model.TrainingError, match="there is a run already"):
+        trained(tmp_path, dataset, "positions=320", "validate_every=160")
+
+
+def test_an_objective_that_is_not_measured_ends_at_the_first_validation(tmp_path: Path, dataset: Path) -> None:
+    with pytest.raises(NoObjective, match=r"val/nonsense: not measured; there are .*val/loss"):
+        trained(tmp_path, dataset, "positions=640", "validate_every=320", "objective=val/nonsense")
+
+
+def test_weights_of_other_widths_are_left_out_and_counted(
+    tmp_path: Path, dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(tmp_path / "narrow", dataset, "positions=320", "validate_every=160", "model.net.filters=8")
+    start = f"start={tmp_path / 'narrow' / 'checkpoints' / 'last.ckpt'}"
+    trained(tmp_path / "wide", dataset, "positions=320", "validate_every=160", "model.net.filters=16", start)
+    found = re.search(r"beginning with (\d+) of (\d+) weights", capsys.readouterr().out)
+    assert found and 0 < int(found[1]) < int(found[2])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["seed=abc", "threads=-1", "loader.pool_rows=0", "loader.num_workers=-1", "loader.eval_batch_size=-1", "loader.epoch_rows=x",
+     "callbacks.checkpoints.every_steps=0", "callbacks.average.decay=x", "callbacks.average.decay=1", "trainer.devices=0",
+     "trainer.accumulate_grad_batches=0", "steps=0", "model.owner_weight=1"],
+)  # fmt: skip
+def test_wrong_numbers_are_one_line_before_anything_is_made(tmp_path: Path, dataset: Path, wrong: str) -> None:
+    settings = ["model=value_resnet", f"dataset={dataset}", f"output={tmp_path / 'run'}", "loader.batch_size=16", "logger=none"]
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("train_model", [*settings, wrong])
+    with pytest.raises((train_model.TrainingError, OptionError), match=re.escape(wrong.partition("=")[0])):
+        train_model.run(cfg)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow
