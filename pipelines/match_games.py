@@ -4,6 +4,7 @@
 Results are written as in SGF: B+3.5, W+R (resigned), B+T (time), W+F (forfeited), Draw.
 """
 
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -155,7 +156,8 @@ def ask_move(engine: GtpEngine, colour: int, board: Board, clock: Clock, rules: 
         if clock.limited:
             in_overtime = clock.main <= 0 and rules.time.kind in ("canadian", "byoyomi")
             left, count = (clock.period, clock.count) if in_overtime else (clock.main, 0)
-            engine.ask(f"time_left {LETTERS[colour]} {int(left)} {count}")
+            with contextlib.suppress(Refused):  # an engine may look at its own clock
+                engine.ask(f"time_left {LETTERS[colour]} {int(left)} {count}")
         started = time.monotonic()
         answer = engine.ask(f"genmove {LETTERS[colour]}", limit)
     except TooSlow as error:

@@ -18,9 +18,10 @@ from typing import Any
 from data.coords import BLACK, WHITE
 from data.identity import identity
 from data.sgf_writer import write_game
+from mcts.clock import describe
 from pipelines.console import clock, console
 from pipelines.gtp_client import START, EngineError, GtpEngine
-from pipelines.match_games import Counter, GameRules, Played, play_game, to_record
+from pipelines.match_games import Counter, GameRules, Played, play_game, time_command, to_record
 
 
 class MatchError(ValueError):
@@ -124,17 +125,26 @@ class Match:
             raise self.failures[0]
 
     def try_all(self) -> None:
-        """An engine that can't even say its name is the user's to know before a hundred games are lost by it."""
+        """An engine that can't say its name or keep the time is the user's to know before a hundred games are lost by it."""
         for k, contestant in enumerate(self.contestants):
             engine = None
             try:
                 engine = self.start(k, 0)
                 engine.ask("name", START)
+                if self.rules.time.kind != "none":
+                    self.try_time(engine)
             except EngineError as error:
                 raise MatchError(f"{contestant.name}: {error}; its errors are in {self.errors_file(contestant, 0)}") from None
             finally:
                 if engine is not None:
                     engine.close()
+
+    def try_time(self, engine: GtpEngine) -> None:
+        command = time_command(self.rules.time).split()[0]
+        if engine.ask(f"known_command {command}").lower() != "true":
+            raise MatchError(
+                f"{engine.name} does not know {command}, which is how it would be told about {describe(self.rules.time)}"
+            )
 
     def start(self, k: int, worker: int) -> GtpEngine:
         contestant = self.contestants[k]

@@ -111,7 +111,8 @@ def short_name(text: Any) -> str:
     words = shlex.split(str(text))
     if words and all(WORDS_OF_OWN.fullmatch(word) for word in words):
         pairs = [word.split("=", 1) for word in words if not word.startswith("threads=")]
-        return " ".join(Path(value).name if key in ("policy", "value", "search") else f"{key}={value}" for key, value in pairs)
+        shown = (Path(value).name if key in ("policy", "value", "search") else f"{key}={value}" for key, value in pairs)
+        return " ".join(shown) or "own"
     level = re.search(r"--level[ =](\d+)", str(text))
     return (Path(words[0]).name if words else "own") + (f" level {level[1]}" if level else "")
 

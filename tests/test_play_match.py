@@ -22,14 +22,21 @@ from pipelines.match_scores import bradley_terry, elo_difference, groups, to_elo
 from pipelines.play_match import short_name, to_command
 from pipelines.wiring import CONF
 
-# An engine of a few lines that starts at once. It answers genmove from a list of words, then passes.
+# An engine of a few lines that starts at once. It answers genmove from a list of words, then passes; `no-time_left`
+# is a command that it does not know.
 STUB = """
 import sys, time
-words = {words!r}
+given = {words!r}
+words = [word for word in given if not word.startswith("no-")]
+unknown = [word[3:] for word in given if word.startswith("no-")]
 left = list(words)
 for line in sys.stdin:
     command = line.split()
     answer = "= "
+    if command[0] == "known_command":
+        answer = "= false" if command[1] in unknown else "= true"
+    if command[0] in unknown:
+        answer = "? unknown command"
     if command[0] in ("boardsize", "clear_board"):
         left = list(words)
     if command[0] == "play" and "refuse" in words:
@@ -147,6 +154,26 @@ def test_clocks_are_held(stub: Any) -> None:
     assert game.result == "W+T" and "lost on time" in game.why
 
 
+def test_an_engine_may_do_without_time_left(stub: Any) -> None:
+    game = played(stub, ["no-time_left", "C3", "resign"], ["pass"], time=TimeRules("absolute", 60.0))
+    assert game.result == "W+R" and not game.why and len(game.moves) == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "rules"),
+    [
+        ("time_settings", ["main_time=60"]),
+        ("kgs-time_settings", ["main_time=60", "overtime=5", "overtime_count=3", "overtime_kind=byoyomi"]),
+        ("kata-time_settings", ["main_time=60", "overtime=5", "overtime_kind=fischer"]),
+    ],
+)
+def test_an_engine_that_cannot_keep_the_time_plays_no_game(stub: Any, tmp_path: Path, command: str, rules: list[str]) -> None:
+    players = f"players={{can: '{stub(name='can')}', cannot: '{stub('no-' + command, name='cannot')}'}}"
+    with pytest.raises(MatchError, match=f"cannot does not know {command}, "):
+        play_match.run(config(tmp_path, players, "games=2", *rules))
+    assert not (tmp_path / "match" / "results.jsonl").exists()
+
+
 def test_a_game_does_not_go_on_for_ever(stub: Any) -> None:
     game = played(stub, ["A1", "C1", "E1"], ["A5", "C5", "E5"], max_moves=4)
     assert len(game.moves) == 4 and game.why.startswith("stopped")
@@ -227,6 +254,7 @@ def test_names_and_commands() -> None:
     assert to_command({"search": "uct"}, "u")[-2:] == ["search=uct", 'name="u"']
     assert short_name("/usr/games/gnugo --mode gtp --level 10") == "gnugo level 10"
     assert short_name("search=uct policy=/a/b/c.ckpt threads=1 seconds=2") == "uct c.ckpt seconds=2"
+    assert short_name("threads=1") == "own"
     with pytest.raises(MatchError):
         to_command("", "x")
 
