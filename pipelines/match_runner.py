@@ -10,7 +10,7 @@ import queue
 import re
 import sys
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ class MatchError(ValueError):
 class Contestant:
     name: str
     command: tuple[str, ...]
+    settings: dict[str, Any] = field(default_factory=dict)  # of an own engine: what its command comes to
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Fixture:
 def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules, options: dict[str, Any]) -> None:
     """Make it, or see that what is there belongs to the same match: only the number of games may have grown."""
     about = {
-        "contestants": [asdict(c) | {"command": list(c.command)} for c in contestants],
+        "contestants": [{"name": c.name, "command": list(c.command)} for c in contestants],
+        "settings": {c.name: c.settings for c in contestants if c.settings},
         "rules": asdict(rules),
         "opening_moves": options["opening_moves"],
         "seed": options["seed"],
@@ -57,6 +59,7 @@ def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules
     file = folder / "match.json"
     if file.exists():
         before = json.loads(file.read_text(encoding="utf-8"))
+        before.setdefault("settings", about["settings"])  # of a match that was begun when they were not kept
         changed = [key for key in about if before.get(key) != json.loads(json.dumps(about[key]))]
         if changed:
             raise MatchError(f"{folder} holds a match with other {', '.join(changed)} (see {file.name}); choose another output")

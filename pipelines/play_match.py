@@ -4,11 +4,14 @@ Every game is kept as it ends, as SGF and as a line of results.jsonl; the same c
 where it stopped.
 """
 
+import hashlib
 import json
 import re
 import shlex
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,15 +19,20 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from mcts.clock import TimeRules, describe
+from pipelines import play_gtp
 from pipelines.console import console
 from pipelines.match_games import GameRules, draw_opening
 from pipelines.match_runner import Contestant, Fixture, Match, MatchError, prepare_folder, read_results
 from pipelines.match_summary import show, summarise, write_summary
 from pipelines.options import OptionError, convert
-from pipelines.wiring import CONF, ROOT, plain, script
+from pipelines.thinkers import thinker_options
+from pipelines.wiring import CONF, ROOT, explain, plain, script
 
 OWN = [sys.executable, str(ROOT / "pipelines" / "play_gtp.py")]
 WORDS_OF_OWN = re.compile(r"[+~]?[\w.@/]+=.*")
@@ -91,7 +99,28 @@ def read_contestants(options: dict[str, Any]) -> Iterator[Contestant]:
     if len(players) < 2:
         raise MatchError(f"players: {len(players)} is not enough for a game")
     for name, given in players.items():
-        yield Contestant(str(name), tuple(to_command(given, str(name))))
+        command = to_command(given, str(name))
+        is_own = command[: len(OWN)] == OWN
+        yield Contestant(str(name), tuple(command), own_settings(command[len(OWN) :], str(name)) if is_own else {})
+
+
+def own_settings(overrides: list[str], name: str) -> dict[str, Any]:
+    """What an own engine plays with: its search, and the contents of its nets, which may change while a match is stopped."""
+    started = GlobalHydra.instance().is_initialized()  # as a script; not where `run` is called by itself
+    try:
+        with nullcontext() if started else initialize_config_dir(str(CONF), version_base="1.3"):
+            options = play_gtp.checked(plain(compose("play_gtp", overrides)))
+        chosen = thinker_options(options)
+    except (ValueError, HydraException) as error:
+        raise MatchError(f"{name}: {explain(error) or error}") from None
+    nets = {kind: getattr(chosen, kind) for kind in ("policy", "value", "rollout", "tree")}
+    search = {key: value for key, value in asdict(chosen.search).items() if key != "threads"}  # a matter of the machine
+    return {"search": search, "nets": {kind: fingerprint(path) for kind, path in nets.items() if path is not None}}
+
+
+def fingerprint(path: Path) -> str:
+    """The name of a file and the hash of what is in it; a card, in turn, holds those of its files."""
+    return f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
 
 
 def to_command(given: Any, name: str) -> list[str]:

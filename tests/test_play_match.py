@@ -1,6 +1,7 @@
 """Matches: faults of engines decide games and are told, a match goes on where it stopped, and the figures are right."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from pipelines.match_games import Counter, GameRules, draw_opening, play_game, t
 from pipelines.match_runner import MatchError
 from pipelines.match_scores import bradley_terry, elo_difference, groups, to_elo, wilson, win_matrix
 from pipelines.play_match import short_name, to_command
-from pipelines.wiring import CONF
+from pipelines.wiring import CONF, ROOT
 
 # An engine of a few lines that starts at once. It answers genmove from a list of words, then passes; `no-time_left`
 # is a command that it does not know.
@@ -313,6 +314,47 @@ def test_own_engines_play_each_other(tmp_path: Path) -> None:
     for file in (tmp_path / "match" / "games").glob("*.sgf"):
         record = read_games(file.read_bytes(), source="x", options=ReadOptions(size=5))[0]
         assert isinstance(record, GameRecord) and record.moves[-1] == PASS and not record.cut
+
+
+def test_a_match_does_not_go_on_with_other_nets_or_another_search(tmp_path: Path) -> None:
+    net = tmp_path / "net.safetensors"  # a search that plays no rollouts does not open it
+    net.write_bytes(b"one")
+    own = f"search=policy_only policy=none value=none rollout={net}"
+    given = (f'black="{own} seed=1"', f'white="{own} seed=2"', "games=1")
+    about = tmp_path / "match" / "match.json"
+    assert play_match.run(config(tmp_path, *given))["games"] == 1
+    assert play_match.run(config(tmp_path, *given))["games"] == 1
+    kept = json.loads(about.read_text())
+    assert len(kept["settings"]) == 2
+    for settings in kept["settings"].values():
+        assert settings["search"]["lam"] == 0.5 and settings["nets"]["rollout"].startswith("net.safetensors ")
+        settings["search"]["lam"] = 0.25
+    about.write_text(json.dumps(kept))
+    with pytest.raises(MatchError, match="other settings"):
+        play_match.run(config(tmp_path, *given))
+    del kept["settings"]  # as it was written before
+    about.write_text(json.dumps(kept))
+    assert play_match.run(config(tmp_path, *given))["games"] == 1
+    net.write_bytes(b"two")
+    with pytest.raises(MatchError, match="other settings"):
+        play_match.run(config(tmp_path, *given))
+
+
+@pytest.mark.parametrize("wrong", ["search.lam=2", "policy=/no/such/net.ckpt", "search=better", "threads=x", "no_such_key=1"])
+def test_an_own_engine_that_cannot_be_is_told_before_any_game(wrong: str, tmp_path: Path) -> None:
+    with pytest.raises(MatchError, match="bad: ") as error:
+        play_match.run(config(tmp_path, f"players={{good: policy_only, bad: '{wrong}'}}"))
+    assert "\n" not in str(error.value) and not (tmp_path / "match").exists()
+
+
+def test_the_script_plays_own_engines(tmp_path: Path) -> None:
+    own = "search=policy_only policy=none value=none"
+    path = str(ROOT / "pipelines" / "play_match.py")
+    script = [sys.executable, path, f'black="{own}"', f"output={tmp_path / 'match'}", "size=5", "opening_moves=0"]
+    done = subprocess.run([*script, 'white="search.lam=2"', "games=1"], capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stderr) == (2, "play_match: search.lam=2: search parameter lam=2.0: from 0 to 1 is possible\n")
+    done = subprocess.run([*script, f'white="threads=1 {own}"', "games=1"], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0 and len((tmp_path / "match" / "results.jsonl").read_text().splitlines()) == 1
 
 
 @pytest.mark.slow
