@@ -65,8 +65,12 @@ def test_a_failed_job_hides_no_other_and_is_tried_again(tmp_path: Path, dataset:
     again = ended(command("report_sweep", "sweep"), tmp_path)
     assert files == {name: (tmp_path / "sweep" / name).read_bytes() for name in files}
     assert "2 done, 1 failed" in again
+    record = tmp_path / "sweep" / "0" / "job.json"  # as if killed between its last step and the word that it is done
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"state": "stopped", "metrics": {}}))
     resumed = ended(command("train_model", f"resume={tmp_path / 'sweep'}"), ROOT, code=1)
-    assert resumed.count("is done: ") == 2 and "job 1 failed" in resumed
+    assert resumed.count("is done: ") == 1 and "job 1 failed" in resumed
+    for was, now in zip(rows[:2], table(tmp_path / "sweep"), strict=False):
+        assert float(now["val/loss"]) == pytest.approx(float(was["val/loss"]), rel=1e-4) and now["state"] == "done"
 
 
 def test_a_sweep_stopped_in_the_middle_ends_as_an_unbroken_one(tmp_path: Path, dataset: Path) -> None:
