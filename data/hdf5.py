@@ -82,16 +82,21 @@ class DatasetFile:
     """A dataset opened for reading, checked. Opens lazily in the process that reads, so that it may be handed to workers."""
 
     def __init__(self, path: str | Path):
+        if not isinstance(path, str | Path):
+            raise DatasetError(f"dataset={path}: the path of one file is expected")
         self.path = Path(path).expanduser().absolute()
         self._file: h5py.File | None = None
         self._process = 0
         attributes = self.file.attrs
-        self.size = int(attributes["size"])
-        self.layout = str(attributes["layout"])
-        self.split_rows = {name: (int(a), int(z)) for name, (a, z) in json.loads(attributes["split_rows"]).items()}
-        self.split_games = {name: (int(a), int(z)) for name, (a, z) in json.loads(attributes["split_games"]).items()}
-        self.config = json.loads(attributes["config"])
-        self.sources = json.loads(attributes["sources"])
+        try:
+            self.size = int(attributes["size"])
+            self.layout = str(attributes["layout"])
+            self.split_rows, self.split_games = (read_bounds(attributes[name]) for name in ("split_rows", "split_games"))
+            self.config = dict(json.loads(attributes["config"]))
+            self.sources = list(json.loads(attributes["sources"]))
+        except Exception as error:
+            self.close()
+            raise DatasetError(f"{self.path}: {damaged(error)}") from None
 
     @property
     def file(self) -> h5py.File:
@@ -106,12 +111,12 @@ class DatasetFile:
         return {**self.__dict__, "_file": None, "_process": 0}
 
     @property
-    def games(self) -> h5py.Group:
-        return self.file["games"]
+    def games(self) -> "Columns":
+        return Columns.of(self.file, "games")
 
     @property
-    def positions(self) -> h5py.Group:
-        return self.file["positions"]
+    def positions(self) -> "Columns":
+        return Columns.of(self.file, "positions")
 
     def __len__(self) -> int:
         return max(stop for _, stop in self.split_rows.values())
@@ -127,6 +132,23 @@ class DatasetFile:
             self._file = None
 
 
+class Columns(h5py.Group):
+    """One half of the file. A column that is not there or can't be opened is a `DatasetError`, not HDF5's KeyError."""
+
+    @staticmethod
+    def of(file: h5py.File, name: str) -> "Columns":
+        try:
+            return Columns(file[name].id)
+        except (KeyError, ValueError) as error:  # ValueError: it is no group
+            raise DatasetError(f"{file.filename}: {name} is missing or damaged ({error.args[0]})") from None
+
+    def __getitem__(self, name: Any) -> Any:
+        try:
+            return super().__getitem__(name)
+        except KeyError as error:
+            raise DatasetError(f"{self.file.filename}: {self.name}/{name} is missing or damaged ({error.args[0]})") from None
+
+
 def open_checked(path: Path) -> h5py.File:
     """Open for reading without locks (network file systems refuse them); raise `DatasetError` if it is not one of ours."""
     if not path.exists():
@@ -135,7 +157,10 @@ def open_checked(path: Path) -> h5py.File:
         file = h5py.File(path, "r", locking=False)
     except OSError as error:
         raise DatasetError(f"{path}: not a readable HDF5 file ({first_line(error)})") from None
-    problem = what_differs(file)
+    try:
+        problem = what_differs(file)
+    except Exception as error:
+        problem = damaged(error)
     if problem:
         file.close()
         raise DatasetError(f"{path}: {problem}")
@@ -153,6 +178,19 @@ def what_differs(file: h5py.File) -> str:
     if theirs != ours:
         return f"other planes than this program's\n  file:    {', '.join(theirs)}\n  program: {', '.join(ours)}"
     return ""
+
+
+def read_bounds(text: str) -> dict[str, tuple[int, int]]:
+    """Where the splits begin and end."""
+    bounds = {name: (int(a), int(z)) for name, (a, z) in json.loads(text).items()}
+    if not all(0 <= a <= z for a, z in (bounds["train"], bounds["validation"], bounds["test"])):
+        raise ValueError(f"splits {bounds}")
+    return bounds
+
+
+def damaged(error: Exception) -> str:
+    """HDF5 and JSON have an exception of their own for each way in which a description can be broken."""
+    return f"its description is damaged ({type(error).__name__}: {first_line(error)}); build the dataset again"
 
 
 def write_identification(file: h5py.File, *, size: int, layout: str, config: dict[str, Any], sources: Any, version: str) -> None:

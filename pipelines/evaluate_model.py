@@ -19,6 +19,7 @@ from models.card import Card
 from models.inference import SYMMETRIES, Inference, open_net
 from models.pattern_policy import PatternPolicy
 from pipelines.console import BuildProgress, clock, console
+from pipelines.options import convert
 from pipelines.wiring import plain, script
 
 # What compiles or draws is imported where it is used: a mistake in the call should be told at once.
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
     from pipelines.evaluation_data import Material
 
 Curves = dict[str, np.ndarray]
+
+
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(("dataset", "split", "engine", "device", "output"), str),
+    **dict.fromkeys(("seed", "draws", "threads", "batch_size"), int),
+    **dict.fromkeys(("names", "source"), tuple[str, ...] | None),
+    "checkpoint": tuple[str, ...],
+    "symmetries": tuple[int, ...],
+    "positions": int | None,
+    "plots": bool,
+}
+LEAST = {"batch_size": 1, "draws": 1, "positions": 1, "seed": 0, "threads": 0}
 
 
 class EvaluationError(ValueError):
@@ -60,31 +73,28 @@ def run(cfg: DictConfig) -> dict[str, Any]:
 
 def check(options: dict[str, Any]) -> None:
     """What can be said without opening anything."""
-    counts = options["symmetries"]
-    counts = options["symmetries"] = sorted(set(counts if isinstance(counts, list) else [counts]))
-    if not counts or any(count not in SYMMETRIES for count in counts):
+    for key, kind in TYPES.items():
+        value = convert(options[key], kind, key)
+        options[key] = list(value) if isinstance(value, tuple) else value
+    counts = options["symmetries"] = sorted(set(options["symmetries"]))
+    if any(count not in SYMMETRIES for count in counts):
         raise EvaluationError(f"symmetries={counts}: some of {', '.join(map(str, SYMMETRIES))}")
-    for key in ("batch_size", "draws", "positions"):
-        value = options[key]
-        if not (type(value) is int and value >= 1) and not (key == "positions" and value is None):
-            raise EvaluationError(f"{key}={value}: a whole number from 1 up")
-    for key in ("seed", "threads"):
-        if type(options[key]) is not int or options[key] < 0:
-            raise EvaluationError(f"{key}={options[key]}: a whole number from 0 up")
-    for key in ("checkpoint", "names", "source"):
-        if options[key] is not None and not isinstance(options[key], list):
-            options[key] = [options[key]]
+    for key, least in LEAST.items():
+        if options[key] is not None and options[key] < least:
+            raise EvaluationError(f"{key}={options[key]}: a whole number from {least} up")
     if not 1 <= len(options["checkpoint"]) <= 4:
         raise EvaluationError(f"checkpoint: one to four nets, not {len(options['checkpoint'])}")
     if options["names"] is not None and len(options["names"]) != len(options["checkpoint"]):
         raise EvaluationError(f"names={options['names']}: as many as there are nets, {len(options['checkpoint'])}")
+    if Path(options["output"]).is_file():
+        raise EvaluationError(f"output={options['output']}: a file, a folder is expected")
 
 
 def open_nets(options: dict[str, Any], file: DatasetFile) -> dict[str, Inference | PatternPolicy]:
-    paths = [Path(str(path)).expanduser() for path in options["checkpoint"]]
+    paths = [Path(path).expanduser() for path in options["checkpoint"]]
     names = options["names"] or labels(paths)
     nets: dict[str, Inference | PatternPolicy] = {}
-    for name, path in zip(map(str, names), paths, strict=True):
+    for name, path in zip(names, paths, strict=True):
         net = open_net(path, engine=options["engine"], device=options["device"], threads=options["threads"])
         assert isinstance(net, Inference | PatternPolicy)
         if not net.card.fits(file.size):
@@ -103,10 +113,13 @@ def evaluate(
     options: dict[str, Any], file: DatasetFile, nets: dict[str, Inference | PatternPolicy]
 ) -> tuple[dict[str, Any], Curves]:
     """All figures as plain values, and for each policy net the share of moves among its first 1, 2, ..."""
+    from data.loader import check_planes
     from models.evaluation import Draws, difference, rank_curve
     from pipelines.evaluation_data import choose, judge, summarise, training_mean
 
     split, counts, seed = options["split"], options["symmetries"], options["seed"]
+    for net in nets.values():
+        check_planes(file, net.planes if isinstance(net, Inference) else 1)
     kinds = list(dict.fromkeys(net.card.kind for net in nets.values()))
     materials = {kind: choose(file, split, kind, options["positions"], seed, source=options["source"]) for kind in kinds}
     draws = {kind: Draws(material.games, options["draws"], seed) for kind, material in materials.items()}
@@ -165,7 +178,13 @@ def description(card: Card) -> dict[str, Any]:
     name = str(card.net.get("_target_", "")).rpartition(".")[2]
     text = ", ".join([name, *(f"{value} {key}" for key, value in numbers.items())])
     inputs = f"{len(card.planes)} {'kinds of patterns' if name == 'PatternNet' else 'planes'}"
-    return {"description": text, "weights": card.weights, "planes": len(card.planes), "inputs": inputs}
+    return {
+        "description": text,
+        "weights": card.weights,
+        "boards": card.sizes(),
+        "planes": len(card.planes),
+        "inputs": inputs,
+    }
 
 
 def about(file: DatasetFile) -> dict[str, Any]:
@@ -173,6 +192,7 @@ def about(file: DatasetFile) -> dict[str, Any]:
     filters = file.config.get("games", {}).get("filters", {})
     return {
         "name": file.path.name,
+        "size": file.size,
         "sources": [source["label"] for source in file.sources],
         "filters": {key: value for key, value in filters.items() if value is not None},
     }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from data.hdf5 import DatasetError, DatasetFile
-from data.loader import LoadedPool, check_planes, read_rows
+from data.loader import LoadedPool, read_rows
 from data.order import EVALUATION_ROWS, key, shuffled
 from data.patterns import Games
 from models.evaluation import Calibration, Draws, Scores, Summary, calibrate, move_scores, phase_name, phases, value_scores
@@ -57,7 +57,7 @@ def choose(
     if split not in file.split_games:
         raise DatasetError(f"{file.path}: no split {split!r}, there are {', '.join(file.split_games)}")
     first, stop = file.split_games[split]
-    bounds = file.games["first_row"][first : stop + 1].astype(np.int64)
+    bounds = first_rows(file, split)
     lengths = np.diff(bounds)
     usable = lengths > 0
     if kind == "value":
@@ -86,9 +86,21 @@ def choose(
     )  # fmt: skip
 
 
+def first_rows(file: DatasetFile, split: str) -> np.ndarray:
+    """int64 [games + 1]: game k of the split has the rows from entry k to entry k + 1."""
+    first, stop = file.split_games[split]
+    bounds = file.games["first_row"][first : stop + 1].astype(np.int64)
+    if len(bounds) != stop - first + 1 or (np.diff(bounds) < 0).any() or bounds[0] < 0 or bounds[-1] > len(file.positions["ply"]):
+        raise DatasetError(f"{file.path}: damaged, the rows of games/first_row do not ascend to the last one")
+    return bounds
+
+
 def sources(file: DatasetFile, first: int, stop: int) -> np.ndarray:
     """Archive of each game, or folder."""
-    texts = file.games["source"].asstr()[first:stop]
+    try:
+        texts = file.games["source"].asstr()[first:stop]
+    except UnicodeDecodeError:
+        raise DatasetError(f"{file.path}: damaged, the column games/source is no text") from None
     return np.array([text.partition("!")[0] if "!" in text else text.rpartition("/")[0] or text for text in texts], dtype=object)
 
 
@@ -100,7 +112,7 @@ def plies(file: DatasetFile, rows: np.ndarray) -> np.ndarray:
 def training_mean(file: DatasetFile) -> float:
     """The mean outcome, for the player to move, of the training positions that may teach: the best constant answer to them."""
     first, stop = file.split_games["train"]
-    bounds = file.games["first_row"][first : stop + 1].astype(np.int64)
+    bounds = first_rows(file, "train")
     teaches = np.repeat(file.games["value"][first:stop] != 0, np.diff(bounds))
     total = count = 0
     for start in range(0, len(teaches), LAST_OUTCOMES):
@@ -122,7 +134,6 @@ def judge(
     """Ask the net about all positions."""
     if isinstance(net, PatternPolicy):
         return judge_patterns(net, file, material, symmetries, batch_size, advance)
-    check_planes(file, net.planes)
     found: dict[int, list[Any]] = {count: [] for count in symmetries}
     labels = []
     ensemble = SymmetryEnsemble(net, max(symmetries))

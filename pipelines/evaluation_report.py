@@ -168,7 +168,8 @@ def markdown(result: Result) -> str:
 
 def facts(result: Result) -> list[str]:
     data = result["dataset"]
-    lines = [f"- data: `{data['name']}`, split {data['split']}, from {', '.join(data['sources'])}"]
+    board = f"boards of {data['size']}x{data['size']}"
+    lines = [f"- data: `{data['name']}`, {board}, split {data['split']}, from {', '.join(data['sources'])}"]
     if data["from"]:
         lines.append(f"- only sources with {' or '.join(data['from'])} in their name")
     lines.append(f"- filters of the data: {', '.join(f'{key}={value}' for key, value in data['filters'].items()) or 'none'}")
@@ -180,13 +181,21 @@ def facts(result: Result) -> list[str]:
         lines.append(f"- {kind}: {entry['positions']:,} positions of {entry['games']:,} {what}, {drawn}")
     lines.append(f"- intervals: 95%, from {result['draws']:,} samples of whole games with replacement")
     for net in result["nets"]:
-        lines.append(f"- {net['name']}: {net['kind']}, {net['description']}, {net['weights']:,} weights, {net['inputs']}; "
-                     f"computed by {net['engine']}")  # fmt: skip
+        lines.append(f"- {net['name']}: {net['kind']}, {net['description']}, {net['weights']:,} weights, {net['inputs']}, "
+                     f"for boards of {net['boards']}; computed by {net['engine']}")  # fmt: skip
     lines.append(
         "- illegal moves are not excluded from the answers; passes are no positions; of equal answers the first point wins"
     )
-    lines.append("- splits are by game and its eight images, so no game of the test split is in any training split")
+    lines.append(f"- {about_split(data['split'])}")
     return lines
+
+
+def about_split(split: str) -> str:
+    """What can be said of games and training from the data alone, whatever the nets were trained on."""
+    if split == "train":
+        return "these are games to train with: nets that were trained on this data have learned from them"
+    images = "splits are by game and its eight images"
+    return f"{images}: no game of the {split} split is in the training split of this data"
 
 
 def move_rows(nets: Sequence[Net]) -> list[list[str]]:

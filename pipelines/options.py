@@ -2,7 +2,7 @@
 
     make(Filters, {"min_moves": 30, "players": "Ann"}, "filters")   ->   Filters(min_moves=30, players=("Ann",))
 
-YAML reads `2001` as a number where a date is meant, and one name where a list may stand; both are understood.
+YAML reads `2001` as a number where a date is meant, and one name or number where a list of them may stand; both are understood.
 """
 
 import json
@@ -44,8 +44,9 @@ def convert(value: Any, hint: Any, name: str) -> Any:
                 return value
         elif get_origin(one) is tuple:
             items = value if isinstance(value, list) else [value]
-            if items and all(is_word(item) for item in items):
-                return tuple(str(item) for item in items)
+            kind = get_args(one)[0]
+            if items and all(is_word(item) if kind is str else type(item) is kind for item in items):
+                return tuple(kind(item) for item in items)
         elif one is str and is_word(value):
             return str(value)
         elif one is float and isinstance(value, int | float) and not isinstance(value, bool):
@@ -63,7 +64,7 @@ def describe(hint: Any) -> str:
     if get_origin(hint) is Literal:
         return " or ".join(get_args(hint))
     if get_origin(hint) is tuple:
-        return "a list of words"
+        return "a list of words" if get_args(hint)[0] is str else "a list of whole numbers"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "null"}
     return words.get(hint, str(hint))
 

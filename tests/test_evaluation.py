@@ -4,6 +4,7 @@ import csv
 import json
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import torch
@@ -11,6 +12,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import open_dict
 
 from data.hdf5 import DatasetError, DatasetFile
+from models.checkpoint import make_net
 from models.evaluation import (
     BINS,
     Draws,
@@ -24,8 +26,8 @@ from models.evaluation import (
     value_scores,
 )
 from pipelines import evaluate_model
-from pipelines.evaluation_data import choose, training_mean
-from pipelines.wiring import CONF, explain
+from pipelines.evaluation_data import batches, choose, training_mean
+from pipelines.wiring import CONF, ROOT, explain
 from tests.tiny_nets import PLAIN_POLICY, POLICY, VALUE, judged_dataset, tiny_net, write_checkpoint
 
 
@@ -211,6 +213,67 @@ def test_sources_can_be_chosen_by_a_word(dataset):
         choose(file, "test", "policy", None, 0, source=["fox"])
 
 
+def test_a_dataset_with_flipped_bytes_is_read_or_refused_in_one_line(tmp_path):
+    """Wherever they are. Few games, so that descriptions are a good part of the file."""
+    whole = judged_dataset(tmp_path / "whole.h5", games=9, longest=9, shares=(0.4, 0.3)).read_bytes()
+    rng = np.random.default_rng(4)
+    refused = 0
+    for trial in range(200):
+        content = bytearray(whole)
+        at = int(rng.integers(len(whole)))
+        for k in range(at, min(at + 8, len(whole))):
+            content[k] = rng.integers(256)
+        path = tmp_path / f"{trial}.h5"  # HDF5 would not look again at a file that is open
+        path.write_bytes(content)
+        try:
+            file = DatasetFile(path)
+            for kind in ("policy", "value"):
+                sum(len(packed) for packed, _ in batches(file, choose(file, "test", kind, 100, 0).rows, 64))
+            training_mean(file)
+        except (DatasetError, OSError) as error:
+            message = explain(error)
+            assert message and ("\n" not in message or "other planes" in message), (at, message)
+            refused += 1
+    assert 20 < refused < 200
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("split_rows", "{}"), ("split_rows", "[1, 2]"), ("split_games", '{"train": [0,1], "validation": [1, 0], "test": [1, 2]}'),
+        ("config", "3"), ("sources", "null"), ("planes", "{"), ("schema", "one"), ("size", "nine"), ("config", None),
+    ],
+)  # fmt: skip
+def test_a_damaged_description_is_refused(dataset, tmp_path, name, value):
+    path = tmp_path / "damaged.h5"
+    path.write_bytes(dataset.read_bytes())
+    with h5py.File(path, "a") as file:
+        del file.attrs[name]
+        if value is not None:
+            file.attrs[name] = value
+    with pytest.raises(DatasetError, match="its description is damaged") as caught:
+        DatasetFile(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_missing_column_is_named(dataset, tmp_path):
+    path = tmp_path / "less.h5"
+    path.write_bytes(dataset.read_bytes())
+    with h5py.File(path, "a") as file:
+        del file["games/winner"], file["positions"]
+    file = DatasetFile(path)
+    with pytest.raises(DatasetError, match="games/winner is missing or damaged"):
+        file.column("winner")
+    with pytest.raises(DatasetError, match="positions is missing or damaged"):
+        _ = file.positions
+
+
+@pytest.mark.parametrize("path", [5, None, ["a.h5"], True])
+def test_what_is_no_path_is_no_dataset(path):
+    with pytest.raises(DatasetError, match="the path of one file is expected"):
+        DatasetFile(path)
+
+
 # --- the pipeline
 
 
@@ -263,7 +326,21 @@ def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):
     [
         (["symmetries=[3]"], "symmetries=[3]: some of 1, 2, 4, 8"),
         (["positions=0"], "positions=0: a whole number from 1 up"),
-        (["positions=1.5"], "positions=1.5"),
+        (["positions=1.5"], "positions=1.5: a whole number or null is expected"),
+        (["checkpoint=null"], "checkpoint=null: a list of words is expected"),
+        (["checkpoint=[a,[b]]"], 'checkpoint=["a", ["b"]]: a list of words is expected'),
+        (["checkpoint=[a,b,c,d,e]"], "one to four nets, not 5"),
+        (["checkpoint=5"], "5.json: there is no such card"),
+        (["symmetries=[[1]]"], "symmetries=[[1]]: a list of whole numbers is expected"),
+        (["symmetries=[1,true]"], "symmetries=[1, true]: a list of whole numbers"),
+        (["source=5"], "no games from a source with 5 in its name"),
+        (["source=[null]"], "source=[null]: a list of words or null is expected"),
+        (["dataset=5"], "5: there is no such file"),
+        (["dataset=[a,b]"], 'dataset=["a", "b"]: a word is expected'),
+        (["output=null"], "output=null: a word is expected"),
+        (["output=pyproject.toml"], "output=pyproject.toml: a file, a folder is expected"),
+        (["threads=-1"], "threads=-1: a whole number from 0 up"),
+        (["plots=3"], "plots=3: true or false is expected"),
         (["names=[a,b]"], "names=['a', 'b']: as many as there are nets, 1"),
         (["split=moon"], "no split 'moon'"),
         (["checkpoint=nowhere.ckpt"], "nowhere.ckpt: there is no such checkpoint"),
@@ -271,7 +348,8 @@ def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):
         (["engine=int8"], "export_model.py makes one"),
     ],
 )
-def test_what_can_not_be_judged_is_said_in_one_line(tmp_path, dataset, overrides, words):
+def test_what_can_not_be_judged_is_said_in_one_line(tmp_path, dataset, overrides, words, monkeypatch):
+    monkeypatch.chdir(ROOT)
     checkpoint = write_checkpoint(tmp_path / "net.ckpt", tiny_net(POLICY)[0], POLICY)
     with pytest.raises(ValueError) as caught:
         evaluate(tmp_path / "out", f"checkpoint={checkpoint}", f"dataset={dataset}", *overrides)
@@ -280,11 +358,52 @@ def test_what_can_not_be_judged_is_said_in_one_line(tmp_path, dataset, overrides
     assert not (tmp_path / "out").exists()
 
 
-def test_a_net_for_another_board_is_refused(tmp_path, dataset):
-    arguments = {**POLICY, "size": 19}
-    net = tiny_net(POLICY)[0].__class__(**{key: value for key, value in arguments.items() if key != "_target_"})
-    path = tmp_path / "net.ckpt"
+def test_numbers_are_words_where_words_are_wanted(tmp_path, dataset, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_checkpoint(tmp_path / "5", tiny_net(POLICY)[0], POLICY).rename(tmp_path / "7.ckpt")
+    (tmp_path / "6").write_bytes(dataset.read_bytes())
+    result = evaluate(Path("8"), "checkpoint=7.ckpt", "dataset=6", "output=9", "symmetries=1", "names=3", "plots=false")
+    assert [net["name"] for net in result["nets"]] == ["3"] and list(result["nets"][0]["scores"]) == ["1"]
+    assert (tmp_path / "9" / "metrics.json").is_file()
+
+
+def random_checkpoint(path: Path, arguments: dict) -> Path:
+    """Of a net that has learned nothing."""
+    net = make_net(arguments)
     state = {f"net.{name}": value for name, value in net.state_dict().items()}
-    torch.save({"state_dict": state, "hyper_parameters": {"model": {"net": arguments}, "size": 19}, "global_step": 1}, path)
-    with pytest.raises(evaluate_model.EvaluationError, match=r"a net for 19x19 boards, those of .* are 9x9"):
-        evaluate(tmp_path / "out", f"checkpoint={path}", f"dataset={dataset}")
+    config = {"model": {"net": arguments}, "size": arguments["size"]}
+    torch.save({"state_dict": state, "hyper_parameters": config, "global_step": 1}, path)
+    return path
+
+
+def test_a_net_for_another_board_is_refused(tmp_path, dataset):
+    for name, arguments, sizes in (
+        (
+            "papers",
+            {"_target_": "models.value_net.ValueNet", "planes": 49, "filters": 8, "layers": 4, "units": 8, "size": 19},
+            "19x19",
+        ),
+        ("free", {**POLICY, "size": 7}, "2x2 to 7x7"),
+    ):
+        path = random_checkpoint(tmp_path / f"{name}.ckpt", arguments)
+        with pytest.raises(evaluate_model.EvaluationError, match=rf"a net for {sizes} boards, those of .* are 9x9"):
+            evaluate(tmp_path / "out", f"checkpoint={path}", f"dataset={dataset}")
+
+
+def test_a_net_of_any_board_is_judged_on_smaller_ones_and_the_report_says_for_which_it_is(tmp_path, dataset):
+    path = random_checkpoint(tmp_path / "net.ckpt", {**POLICY, "size": 13})
+    result = evaluate(tmp_path / "out", f"checkpoint={path}", f"dataset={dataset}", "symmetries=1", "plots=false")
+    assert result["nets"][0]["boards"] == "2x2 to 13x13" and result["dataset"]["size"] == 9
+    text = (tmp_path / "out" / "comparison.md").read_text()
+    assert "boards of 9x9" in text and "for boards of 2x2 to 13x13" in text
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_the_report_says_of_splits_what_is_true_of_them(tmp_path, dataset, split):
+    """That a net has not learned from these games is no truth of a training split."""
+    path = random_checkpoint(tmp_path / "net.ckpt", PLAIN_POLICY)
+    evaluate(tmp_path / "out", f"checkpoint={path}", f"dataset={dataset}", f"split={split}", "symmetries=1", "plots=false")
+    text = (tmp_path / "out" / "comparison.md").read_text()
+    assert ("have learned from them" in text) == (split == "train")
+    assert ("is in the training split" in text) == (split != "train")
+    assert (f"no game of the {split} split" in text) == (split != "train")
