@@ -46,9 +46,9 @@ def kata_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
 @command("cgos-genmove_analyze")
 def cgos_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
     """The last word on the position alone: whoever stores it wants one line."""
-    who, _ = analysis(engine, arguments)
+    who, wanted = analysis(engine, arguments)
     board = engine.player.position(who)
-    choice = engine.player.genmove(who)
+    choice = engine.player.genmove(who, only=wanted.only)
     engine.begin_stream()
     engine.write(to_cgos(choice.report, board.size, board.komi, who) + "\n")
     return f"play {name_of(engine, choice)}"
@@ -82,7 +82,7 @@ def genmove_with(engine: "Engine", arguments: list[str], line: Line) -> str:
         spoken.append(True)
         engine.write(line(engine, report, who, wanted) + "\n")
 
-    choice = engine.player.genmove(who, watch, wanted.interval)
+    choice = engine.player.genmove(who, watch, wanted.interval, only=wanted.only)
     if not spoken:
         watch(choice.report)
     return f"play {name_of(engine, choice)}"
@@ -98,13 +98,17 @@ def analyze_with(engine: "Engine", arguments: list[str], line: Line) -> str:
     def watch(report: Report) -> None:
         engine.write(line(engine, report, who, wanted) + "\n")
 
-    watch(player.analyze(who, engine.inbox.waiting, watch, wanted.interval))
+    watch(player.analyze(who, engine.inbox.waiting, watch, wanted.interval, only=wanted.only))
     engine.inbox.waiting.wait()
     return ""
 
 
 def analysis(engine: "Engine", arguments: list[str]) -> tuple[int, Wanted]:
-    """`[colour] [interval] [key value ...]`: intervals are in hundredths of a second."""
+    """`[colour] [interval] [key value ...]`: intervals are in hundredths of a second.
+
+    `avoid COLOUR POINTS TURNS` and `allow` say which moves the search may begin with, and the engine play; whatever the number
+    of turns, only the first is bound by it, and what is said of the opponent's moves binds nobody.
+    """
     words = arguments.copy()
     board = engine.player.board
     who = COLOURS[words.pop(0).lower()] if words and words[0].lower() in COLOURS else board.to_play
@@ -129,11 +133,20 @@ def analysis(engine: "Engine", arguments: list[str]) -> tuple[int, Wanted]:
         interval=max(0.01, found.get("interval", 50) / 100),
         least=max(1, int(found.get("minmoves", 1))),
         most=max(1, int(found.get("maxmoves", 50))),
-        avoid=frozenset(points["avoid"]),
-        allow=frozenset(points["allow"]),
+        only=choose_from(engine, who, points["allow"], points["avoid"]),
         ownership=flags.get("ownership", False),
         root=flags.get("rootinfo", False),
     )
+
+
+def choose_from(engine: "Engine", who: int, allow: set[int], avoid: set[int]) -> frozenset[int] | None:
+    if not allow and not avoid:
+        return None
+    board = engine.player.position(who)
+    only = frozenset((allow or {*range(board.size**2), PASS}) - avoid)
+    if not any(board.is_legal(point) for point in only):
+        raise GtpError("no legal move is left to choose from")
+    return only
 
 
 # --- GoGui's overlays

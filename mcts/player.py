@@ -26,6 +26,7 @@ from mcts.positions import replay
 from mcts.protocols import Limits, Report, Thinker, Watch
 
 RESIGN = -1  # instead of a move
+NAKADE = 6  # stones that may fill an eye from within
 
 
 @dataclass(frozen=True)
@@ -194,16 +195,32 @@ class Player:
             self.opening.release()
         return made
 
-    def genmove(self, colour: int, watch: Watch | None = None, every: float = 0.0, *, cleanup: bool = False) -> Choice:
-        """Think, decide, and play what was decided on the board."""
-        choice = self.choose(colour, watch, every, cleanup=cleanup)
+    def genmove(
+        self,
+        colour: int,
+        watch: Watch | None = None,
+        every: float = 0.0,
+        *,
+        cleanup: bool = False,
+        only: frozenset[int] | None = None,
+    ) -> Choice:
+        """Think, decide, and play what was decided on the board. `only`: it must be one of these moves, manners or not."""
+        choice = self.choose(colour, watch, every, cleanup=cleanup, only=only)
         if choice.move != RESIGN:
             self.board.play(choice.move, colour)
             if self.manners.ponder and not self.board.ended:
                 self.ponder()
         return choice
 
-    def choose(self, colour: int, watch: Watch | None = None, every: float = 0.0, *, cleanup: bool = False) -> Choice:
+    def choose(
+        self,
+        colour: int,
+        watch: Watch | None = None,
+        every: float = 0.0,
+        *,
+        cleanup: bool = False,
+        only: frozenset[int] | None = None,
+    ) -> Choice:
         """The same without playing it. The clock of `colour` runs."""
         started = self.now()
         self.rest()
@@ -213,10 +230,14 @@ class Player:
             self.thinker.forget()
         hurry = side.clock.is_short() or not self.is_made(side.clock.hard_limit() / 2)
         planned = side.clock.allowance(self.board.ply, board.size**2)
-        report, failed = self.think(board, self.limits(planned), watch, every, hurry=hurry)
-        move, why = (
-            self.clean_up(board, report) if cleanup else self.decide(board, report, side, agreed=self.agreed and not hurry)
-        )
+        limits = self.limits(planned, only)
+        report, failed = self.think(board, limits, watch, every, hurry=hurry)
+        if only is not None:
+            move, why = first_of(board, report, {point for point in only if board.is_legal(point)}), ""
+        elif cleanup:
+            move, why = self.clean_up(board, report)
+        else:
+            move, why = self.decide(board, report, side, agreed=self.agreed and not hurry)
         seconds = self.now() - started
         side.clock.spend(seconds, planned)
         self.last = Choice(move, report, seconds, failed or why)
@@ -237,12 +258,14 @@ class Player:
             self.log(f"the thinker failed, a sensible move is played instead\n{traceback.format_exc().rstrip()}")
             return self.fallback.think(board, limits), f"the thinker failed: {error}"
 
-    def analyze(self, colour: int, stop: threading.Event, watch: Watch, every: float) -> Report:
+    def analyze(
+        self, colour: int, stop: threading.Event, watch: Watch, every: float, *, only: frozenset[int] | None = None
+    ) -> Report:
         """Think about the position with `colour` to move until told to stop."""
         self.rest()
         if self.board.ended:
             self.thinker.forget()
-        return self.thinker.think(self.position(colour), Limits(stop=stop), watch, every)
+        return self.thinker.think(self.position(colour), Limits(stop=stop, only=only), watch, every)
 
     def position(self, colour: int) -> Board:
         """What a thinker is shown. After two passes the game goes on: somebody wants to see it cleaned up."""
@@ -252,11 +275,11 @@ class Player:
             board.record["passes"] = 0
         return board
 
-    def limits(self, planned: float | None) -> Limits:
+    def limits(self, planned: float | None, only: frozenset[int] | None = None) -> Limits:
         seconds = self.manners.seconds if planned is None else planned
         if seconds is None and self.manners.simulations is None:
             seconds = 1.0  # somewhere it has to end
-        return Limits(simulations=self.manners.simulations, seconds=seconds)
+        return Limits(simulations=self.manners.simulations, seconds=seconds, only=only)
 
     def ponder(self) -> None:
         limits = Limits()
@@ -297,26 +320,22 @@ class Player:
         if (has_passed(board) or best.point == PASS) and is_won(board, agreed=agreed):
             return PASS, "" if best.point == PASS else "the opponent passed, and the game is won"
         if best.point == PASS:
-            return self.first_of(report, open_moves), "passing would lose as the board stands"
+            return first_of(board, report, open_moves), "passing would lose as the board stands"
         if best.point not in open_moves and not board.is_legal(best.point):
             self.log(f"the thinker wanted {to_gtp(best.point, board.size)}, which is not legal")
-            return self.first_of(report, open_moves), "its best move is not legal"
+            return first_of(board, report, open_moves), "its best move is not legal"
         if best.point not in open_moves:
-            return self.first_of(report, open_moves), "its best move gains nothing"
+            return first_of(board, report, open_moves), "its best move gains nothing"
         return best.point, ""
-
-    def first_of(self, report: Report, moves: set[int]) -> int:
-        """The thinker's first choice among these; any of them if it has said nothing about them."""
-        return next((candidate.point for candidate in report.candidates if candidate.point in moves), min(moves))
 
     def clean_up(self, board: Board, report: Report) -> tuple[int, str]:
         """Take dead stones of the opponent off the board one liberty after the other, and pass when there are none."""
         dead = [string for string in self.judge().dead if board.colour_at(string[0]) == -board.to_play]
-        liberties = {point for string in dead for point in board.liberties(string[0])}
-        open_moves = {point for point in liberties if board.is_legal(point)}
-        if not open_moves:
+        liberties = {point for string in dead for point in board.liberties(string[0]) if board.is_legal(point)}
+        moves = ways_to_take(board, liberties)
+        if not moves:
             return PASS, "no dead stones are left to take"
-        return self.first_of(report, open_moves), "dead stones are taken off"
+        return first_of(board, report, moves), "dead stones are taken off"
 
     # --- the end
 
@@ -326,3 +345,32 @@ class Player:
 
     def final_score(self) -> str:
         return to_result(self.judge().score)
+
+
+def first_of(board: Board, report: Report, moves: set[int]) -> int:
+    """The thinker's first choice among these legal moves; if it has said nothing about them, what captures most."""
+    known = [candidate.point for candidate in report.candidates if candidate.point in moves]
+    return known[0] if known else max(sorted(moves), key=lambda move: captures(board, move))
+
+
+def captures(board: Board, move: int) -> int:
+    """Stones that a legal move of the player to move takes off."""
+    after = board.copy()
+    after.play(move)
+    return len(board.stones(-board.to_play)) - len(after.stones(-board.to_play))
+
+
+def ways_to_take(board: Board, liberties: set[int]) -> set[int]:
+    """Of legal moves on liberties of dead strings: those that capture; else those that are not in atari afterwards; else stones
+    thrown in. Whatever puts more of one's own into atari is left alone."""
+    taking, safe, thrown_in = set(), set(), set()
+    for point in liberties:
+        after = board.copy()
+        after.play(point)
+        if captures(board, point):
+            taking.add(point)
+        elif len(after.liberties(point)) > 1:
+            safe.add(point)
+        elif len(after.string(point)) <= NAKADE:
+            thrown_in.add(point)
+    return taking or safe or thrown_in

@@ -47,14 +47,13 @@ class PolicyPlayer:
         """At once, whatever the limits are."""
         started = time.monotonic()
         packed = self.encoder.packed(board)
-        open_moves = sensible_moves(board, packed)
+        open_moves = choose_from(board, sensible_moves(board, packed), limits.only)
         priors = self.priors(board, packed)
         moves = self.order(board, open_moves, priors)
         standing = self.worth(board, packed)
-        if not moves or (has_passed(board) and is_won(board, agreed=False)):
-            moves.insert(0, PASS)
-        else:
-            moves.append(PASS)
+        if limits.only is None or PASS in limits.only:
+            ends = not moves or (has_passed(board) and is_won(board, agreed=False))
+            moves.insert(0 if ends else len(moves), PASS)
         candidates = tuple(
             Candidate(
                 point=move,
@@ -112,6 +111,15 @@ def sensible_moves(board: Board, packed: np.ndarray | None = None) -> list[int]:
     sensible[useless_moves(board, board.to_play)] = 0
     legal = set(board.legal_points())
     return [point for point in np.flatnonzero(sensible).tolist() if point in legal]
+
+
+def choose_from(board: Board, moves: list[int], only: frozenset[int] | None) -> list[int]:
+    """Those of the moves that are wanted; where there are none, and no pass either, whatever is legal."""
+    if only is None:
+        return moves
+    return [move for move in moves if move in only] or [
+        move for move in sorted(only) if PASS not in only and board.is_legal(move)
+    ]
 
 
 def has_passed(board: Board) -> bool:

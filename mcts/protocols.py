@@ -36,6 +36,7 @@ class Limits:
     simulations: int | None = None
     seconds: float | None = None
     stop: threading.Event = field(default_factory=threading.Event)
+    only: frozenset[int] | None = None  # the first move is one of these, at least one of them legal; None: any
 
 
 @dataclass(frozen=True)

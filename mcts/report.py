@@ -26,16 +26,14 @@ class Wanted:
     interval: float = 0.5  # seconds between lines
     least: int = 1
     most: int = 50
-    avoid: frozenset[int] = frozenset()
-    allow: frozenset[int] = frozenset()  # empty: all
+    only: frozenset[int] | None = None  # moves to choose from; None: all
     ownership: bool = False
     root: bool = False
 
 
 def choose(report: Report, wanted: Wanted) -> list[Candidate]:
     """The candidates to show, the best first."""
-    fit = [c for c in report.candidates if c.point not in wanted.avoid and (not wanted.allow or c.point in wanted.allow)]
-    shown = [c for k, c in enumerate(fit) if c.visits or c.prior >= LEAST_PRIOR or k < wanted.least]
+    shown = [c for k, c in enumerate(report.candidates) if c.visits or c.prior >= LEAST_PRIOR or k < wanted.least]
     return shown[: max(wanted.most, 1)]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from data.board import Board
 from data.board_kernels import VERTICES, new_boards, to_vertex
 from data.coords import PASS
+from mcts.policy_player import choose_from
 from mcts.protocols import Candidate, Limits, Report, Watch
 from mcts.rollout_kernels import is_sensible, new_state
 from mcts.rollouts import Rollouts
@@ -38,7 +39,7 @@ class RolloutPlayer:
 
     def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
         began = told = time.monotonic()
-        moves = self.moves(board)
+        moves = choose_from(board, self.moves(board), limits.only) or [PASS]
         records = []
         for move in moves:
             after = board.copy()

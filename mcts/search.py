@@ -20,6 +20,7 @@ import numpy as np
 
 from data.board import Board
 from data.board_kernels import to_vertex
+from data.coords import PASS
 from mcts.evaluator_queue import KIND_NAMES, Answer, AnswerCache, EvaluatorQueue, Request
 from mcts.params import SearchParams
 from mcts.protocols import Limits, Net, Report, Watch
@@ -157,7 +158,7 @@ class Search:
         self.searches = lam is not None
         self.tree.set_mode(1.0 if lam is None else lam, by_values=lam == 0)
         self.asked = [kind for kind in self.queues if kind == POLICY or (lam is not None and lam < 1)]
-        self.kept = self.tree.begin(board)
+        self.kept = self.tree.begin(board, self.thought.limits.only)
         self.tree.head.n_thr = self.n_thr
         self.tree.head.value_thr = self.value_thr
         self.next_adjustment = self.thought.began + ADJUSTED
@@ -204,7 +205,8 @@ class Search:
                 self.take_news(NAP)
                 self.look()
         root = self.tree.store.nodes[ROOT]
-        if root.passes == 1 and root.opened == 0:  # what a pass leads to is known at once
+        passes_first = root.opened == 0 and self.tree.moves_of(ROOT)["move"][0] == PASS
+        if root.passes == 1 and passes_first:  # what it leads to is known at once
             self.tree.descend(self.free[0], 1)
 
     def over(self) -> bool:

@@ -71,6 +71,7 @@ class Tree:
         self.board = Board(size)  # the root
         self.boards = board_kernels.new_boards(2, size)  # the root, and one to work on
         self.known = False  # whether the arrays are about `self.board`
+        self.only: frozenset[int] | None = None  # the root's moves, where not all are wanted
         self.maps = np.empty(params.nodes, np.uint32), np.empty(edges, np.uint32)
         self.keys = np.zeros(len(self.store.wants), np.uint64)
         self.steps, self.words = new_steps(), np.zeros(board_kernels.VERTICES, np.uint64)
@@ -113,13 +114,18 @@ class Tree:
         self.known = False
         self.store.random[:] = new_state(self.params.seed, TREE_RANDOM)
 
-    def begin(self, board: Board) -> int:
-        """The root is the position of `board`, and a search begins; returns how many visits were kept."""
+    def begin(self, board: Board, only: frozenset[int] | None = None) -> int:
+        """The root is the position of `board`, and a search begins; returns how many visits were kept.
+
+        With `only` the root gets no other moves than these. What is below them may be kept later on, as ever.
+        """
         if board.size != self.size:
             raise ValueError(f"the tree is for {self.size}x{self.size}, the board is {board.size}x{board.size}")
         moves = self.moves_since(board) if self.known else None
-        if moves is None or not self.follow(moves):
+        same_choice = only is None if moves else only == self.only
+        if moves is None or not same_choice or not self.follow(moves):
             self.clear()
+        self.only = only
         self.board = board.copy()
         self.known = True
         self.boards[:1] = board.record
@@ -180,6 +186,20 @@ class Tree:
         block.count = 1
         self._growing[0] = 1
         self.expand(block, policy)
+        if self.only is not None:
+            self.restrict_root(self.only)
+
+    def restrict_root(self, only: frozenset[int]) -> None:
+        """Take all other moves from the root, where none was tried yet; what is left is in the order that `bring_best` wants."""
+        moves = self.moves_of(kernels.ROOT)
+        kept = moves[np.isin(moves["move"], list(only))]
+        if not len(kept):
+            raise ValueError("of the moves to choose from none is legal")
+        answers_pass = (kept["move"] == PASS) & (self.store.nodes["passes"][kernels.ROOT] == 1)
+        moves[: len(kept)] = kept[np.lexsort((-kept["prior"], ~answers_pass))]
+        total = float(kept["prior"].sum())
+        moves["prior"][: len(kept)] = moves["prior"][: len(kept)] / total if total else 1 / len(kept)
+        self.store.nodes["count"][kernels.ROOT] = len(kept)
 
     # --- simulations
 
@@ -323,7 +343,9 @@ class Tree:
             np.add.at(used, own, 1)
             assert (edges["node"][own] == n).all() and (edges["move"][own] == moves["move"][:opened]).all(), "an edge is lost"
             assert not moves["edge"][opened:].any(), "a move that was not tried has an edge"
-            assert len(set(moves["move"].tolist())) == len(moves) and PASS in moves["move"], "moves of a node are wrong"
+            restricted = n == kernels.ROOT and self.only is not None
+            assert len(set(moves["move"].tolist())) == len(moves), "a node has a move twice"
+            assert restricted or PASS in moves["move"], "a node has no pass"
             assert abs(float(moves["prior"].sum()) - 1) < 1e-3 and (moves["prior"] >= 0).all(), "priors do not sum to 1"
             child = edges["child"][own]
             assert (nodes["parent"][child[child > 0]] == own[child > 0]).all(), "a child does not know its parent"

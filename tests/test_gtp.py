@@ -17,13 +17,16 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from data.board import Board
-from data.coords import BLACK, PASS, WHITE, from_gtp
+from data.coords import BLACK, PASS, WHITE, from_gtp, to_gtp
+from mcts.fakes import FakePolicy
 from mcts.gtp import Engine
 from mcts.gtp_commands import COMMANDS
+from mcts.params import SearchParams
 from mcts.player import Manners, Player
 from mcts.policy_player import RandomPlayer
 from mcts.protocols import Candidate, Limits, Report, Watch
 from mcts.report import Wanted, to_cgos, to_kata, to_lz, to_table
+from mcts.search import Search
 from pipelines.options import OptionError
 from pipelines.wiring import CONF, plain
 from tests.boards import scaled
@@ -366,6 +369,56 @@ def test_what_analyses_understand() -> None:
         "lz-analyze avoid b Z9 1",
     ):
         talk.refuse(line)
+
+
+class Searching(Talk):
+    """With a search on 5x5 that wants the middle."""
+
+    def __init__(self, **manners: object):
+        super().__init__(**{"seconds": None, "simulations": 300, **manners})
+        params = SearchParams(threads=1, deterministic=True, nodes=2000, n_thr=4, lam=1.0)
+        self.search = Search(params, policy=FakePolicy({12: 0.95}))
+        self.player = Player(lambda size: self.search, self.player.manners, size=5, log=self.said.append)
+        self.engine.make_player = lambda: self.player
+
+
+def visited(player: Player) -> set[str]:
+    """Moves that the last search tried."""
+    assert player.last is not None
+    return {to_gtp(c.point, 5) for c in player.last.report.candidates if c.visits}
+
+
+@pytest.mark.parametrize("thinker", ["search", "policy"])
+@pytest.mark.parametrize("command", ["lz-genmove_analyze", "kata-genmove_analyze", "cgos-genmove_analyze"])
+def test_the_move_is_one_of_those_that_are_allowed_and_so_is_the_search(command: str, thinker: str) -> None:
+    talk = Searching() if thinker == "search" else Talk()
+    played = lambda line: talk.raw(f"{command} {line}").split("\nplay ")[1].strip()  # noqa: E731
+    if thinker == "search":
+        assert played("b") == "C3"
+        talk.ask("undo")
+    assert played("b avoid b C3,B3 1") not in ("C3", "B3")
+    assert not {"C3", "B3"} & visited(talk.player)
+    talk.ask("undo")
+    assert played("b 10 allow b A1,E5 20") in ("A1", "E5")
+    talk.ask("undo")
+    assert played("b allow b pass 1") == "pass"
+    assert played("w allow w A1,E5 1 avoid w A1 1 allow b C3 1") == "E5"
+    assert played("b allow b E5,D4 1") == "D4"  # the first is taken
+    moves = len(talk.player.board.moves)
+    assert talk.refuse(f"{command} w allow w E5 1") == "no legal move is left to choose from"
+    assert len(talk.player.board.moves) == moves
+
+
+def test_an_analysis_searches_the_moves_that_are_allowed() -> None:
+    talk = Searching()
+    shown = lambda line: set(re.findall(r"info move (\w+) visits", talk.raw(line)))  # noqa: E731
+    talk.engine.inbox.waiting.clear()
+    threading.Timer(0.3, talk.engine.inbox.waiting.set).start()
+    assert shown("lz-analyze b 5 allow b A1,B2 1") == {"A1", "B2"}
+    assert talk.search.tree is not None
+    moves = talk.search.tree.moves_of(0)["move"]
+    assert {to_gtp(int(move), 5) for move in moves} == {"A1", "B2"} and talk.search.tree.visits(0) > 10
+    assert "C3" not in shown("kata-analyze b 5 avoid b C3 1") and "C3" in shown("kata-analyze b 5 avoid w C3 1")
 
 
 def test_lines_of_reports() -> None:

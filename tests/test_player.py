@@ -13,7 +13,7 @@ from data.sgf import ReadOptions, read_games
 from data.sgf_writer import write_game
 from mcts.clock import TimeRules
 from mcts.params import SearchParams
-from mcts.player import RESIGN, Manners, Player
+from mcts.player import RESIGN, Manners, Player, first_of, ways_to_take
 from mcts.policy_player import PolicyPlayer, RandomPlayer, sensible_moves
 from mcts.positions import free_handicap_points, handicap_points, walk
 from mcts.protocols import Candidate, Limits, Report, Watch
@@ -212,6 +212,59 @@ def test_dead_stones_are_taken_in_clean_up() -> None:
     assert player.genmove(BLACK, cleanup=True).move == 20
     assert player.board.colour_at(21) == 0
     assert player.genmove(BLACK, cleanup=True).move == PASS
+
+
+IN_ORDER_OF_RISK = {
+    "what captures comes first": """
+        O y X . .
+        X X X . .
+        . . . . .
+        . . . O n
+        . . . . .
+    """,
+    "then what is not in atari": """
+        n n O y .
+        O O O y .
+        X X X X .
+        . . . . .
+        . . . . .
+    """,
+    "then a stone thrown in": """
+        y y O X .
+        O O O X .
+        X X X X .
+        . . . . .
+        . . . . .
+    """,
+    "what lives is not put into atari": """
+        X X X X X
+        X n O n X
+        X X X X X
+        O O O O O
+        . O O . O
+    """,
+}
+
+
+@pytest.mark.parametrize("name", IN_ORDER_OF_RISK)
+def test_dead_stones_are_taken_in_the_order_of_risk(name: str) -> None:
+    board, drawn = board_from(IN_ORDER_OF_RISK[name])
+    right, wrong = (set(drawn.marks.get(letter, ())) for letter in "yn")
+    assert ways_to_take(board, right | wrong) == right
+
+
+def test_where_the_thinker_says_nothing_what_captures_comes_first() -> None:
+    board, drawn = board_from("""
+        . . . . .
+        . X X . .
+        X O O a .
+        . X X b .
+        . . . . X
+    """)
+    silent = Report((Candidate(PASS, 1, 1.0, 0.0, NAN, NAN, (PASS,)),), 0.0, 1, 0.0)
+    assert first_of(board, silent, {0, 1, 4, drawn.point("a"), drawn.point("b")}) == drawn.point("a")
+    spoken = Report((silent.best, Candidate(4, 0, 0.1, 0.0, NAN, NAN, (4,))), 0.0, 1, 0.0)
+    assert first_of(board, spoken, {0, 4, drawn.point("a")}) == 4
 
 
 def test_clocks_limit_what_a_move_may_take() -> None:

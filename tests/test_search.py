@@ -508,6 +508,47 @@ def test_what_was_found_out_is_used_after_moves(think) -> None:
     assert search.kept == 0
 
 
+@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
+def test_a_search_may_be_told_which_moves_to_choose_from(lam: float) -> None:
+    """Another choice than before begins anew; what is below a move that was played is kept."""
+    search = make(FakePolicy({12: 0.9}), material(), lam=lam, leaves=4)
+    board = Board(5)
+
+    def chosen(only: set[int] | None, simulations: int = 1500) -> Report:
+        report = search.think(board, Limits(simulations=simulations, only=None if only is None else frozenset(only)))
+        assert search.tree is not None
+        search.tree.check_finished()
+        assert report.simulations == simulations and report.errors == ()
+        assert {c.point for c in report.candidates} == ({*board.legal_points(), PASS} if only is None else only)
+        assert sum(c.prior for c in report.candidates) == pytest.approx(1, abs=1e-3)
+        return report
+
+    for only in ({7, 8}, {3, PASS}, {PASS}, {24}, None, {0, 12, 18}):
+        chosen(only, 100)
+        assert search.kept == 0
+    report = chosen({0, 12, 18}, 3000)
+    assert search.kept == 100 and report.best.point == 12
+    board.play(0)
+    assert 12 in {c.point for c in chosen(None, 50).candidates}
+    kept = search.kept
+    assert kept > 0
+    chosen({6, 7}, 50)
+    assert search.kept == 0
+    board.play(PASS)
+    for only in ({6, 7}, {PASS}, {PASS, 6}, None):
+        chosen(only, 40)
+    search.close()
+
+
+def test_no_legal_move_to_choose_from_is_an_error_and_the_next_search_is_sound(think) -> None:
+    board = Board(5)
+    board.play(12)
+    search = make(material())
+    with pytest.raises(ValueError, match="none is legal"):
+        search.think(board, Limits(simulations=50, only=frozenset({12})))
+    assert think(search, board, simulations=50).simulations == 50
+
+
 def test_the_cache_answers_for_positions_seen_before(think) -> None:
     value = material()
     search = make(value=value, lam=0.0, n_thr=0, n_thr_adjusts=False)
