@@ -63,6 +63,7 @@ class Report:
     seconds: float
     owner: np.ndarray | None = None  # float32 [points], +1 Black's ... -1 White's, mean over rollouts
     errors: tuple[str, ...] = ()  # what broke while thinking went on without it, a line each
+    kept: int = 0  # visits from before, which those of the candidates count besides
 
     @property
     def best(self) -> Candidate:

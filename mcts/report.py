@@ -48,17 +48,17 @@ def to_lz(report: Report, size: int, wanted: Wanted | None = None) -> str:
 def to_kata(report: Report, size: int, komi: float, to_play: int, wanted: Wanted | None = None) -> str:
     wanted = wanted or Wanted()
     lead = score_lead(report, komi, to_play)
-    score = "" if lead is None else f" scoreMean {lead:.2f} scoreStdev 0 scoreLead {lead:.2f} scoreSelfplay {lead:.2f}"
     parts = []
     for order, c in enumerate(choose(report, wanted)):
         bound = lower_bound(c)
         parts.append(
-            f"info move {to_gtp(c.point, size)} visits {c.visits} utility {c.value:.4f} winrate {c.winrate():.4f}{score} "
+            f"info move {to_gtp(c.point, size)} visits {c.visits} utility {c.value:.4f} winrate {c.winrate():.4f} "
             f"prior {c.prior:.5f} lcb {bound:.4f} utilityLcb {2 * bound - 1:.4f} order {order} pv {moves(c.line, size)}"
         )
     if wanted.root:
         best = (report.value + 1) / 2
-        parts.append(f"rootInfo visits {report.simulations} utility {report.value:.4f} winrate {best:.4f}{score}")
+        score = "" if lead is None else f" scoreLead {lead:.2f}"
+        parts.append(f"rootInfo visits {report.kept + report.simulations} utility {report.value:.4f} winrate {best:.4f}{score}")
     if wanted.ownership and report.owner is not None:
         parts.append("ownership " + " ".join(f"{value:.3f}" for value in to_play * report.owner))
     return " ".join(parts)
@@ -73,13 +73,12 @@ def to_cgos(report: Report, size: int, komi: float, to_play: int) -> str:
             "move": to_gtp(c.point, size),
             "visits": c.visits,
             "winrate": round(c.winrate(), 4),
-            **score,
             "prior": round(c.prior, 5),
             "pv": moves(c.line[1:], size),
         }
         for c in choose(report, Wanted(most=10))
     ]
-    line = {"winrate": round((report.value + 1) / 2, 4), **score, "visits": report.simulations, "moves": shown}
+    line = {"winrate": round((report.value + 1) / 2, 4), **score, "visits": report.kept + report.simulations, "moves": shown}
     if report.owner is not None:
         line["ownership"] = "".join(
             SIXTY_FOUR[round((1 + float(value)) * 31)] for value in np.clip(to_play * report.owner, -1, 1)
@@ -102,7 +101,10 @@ def to_table(report: Report, size: int, *, rows: int = SHOWN) -> str:
 
 
 def score_lead(report: Report, komi: float, to_play: int) -> float | None:
-    """Points by which the player to move leads, by who owns what at the end of rollouts; None where nobody knows."""
+    """Points by which the player to move leads, by who owns what at the end of rollouts; None where nobody knows.
+
+    Known of the root alone: rollouts behind a single move are not told apart.
+    """
     if report.owner is None:
         return None
     return to_play * (float(report.owner.sum()) - komi)

@@ -386,6 +386,7 @@ class Search:
         assert self.tree
         return make_report(
             self.tree,
+            kept=self.kept,
             seconds=time.perf_counter() - thought.began,
             searched=self.searches or self.tree.started > 1,
             owner=self.owner(),

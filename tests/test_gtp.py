@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -345,8 +346,8 @@ def test_genmove_with_analysis_for_cgos() -> None:
     head, line, move = until_blank(source)
     found = json.loads(line)
     assert (head, move) == ("=", "play C3") and " " not in line.replace("D3 pass", "")
-    assert found["winrate"] == 0.575 and found["moves"][0] == {
-        "move": "C3", "visits": found["moves"][0]["visits"], "winrate": 0.6, "score": -7.5, "prior": 0.4, "pv": "D3 pass",
+    assert found["winrate"] == 0.575 and found["score"] == -7.5 and found["moves"][0] == {
+        "move": "C3", "visits": found["moves"][0]["visits"], "winrate": 0.6, "prior": 0.4, "pv": "D3 pass",
     }  # fmt: skip
     assert len(found["ownership"]) == 25 and found["ownership"][0] == "A" and found["ownership"][-1] == "+"
     thread.join(5)
@@ -426,10 +427,13 @@ def test_lines_of_reports() -> None:
     first = "info move C3 visits 20 winrate 6000 prior 4000 lcb 3853 order 0 pv C3 D3 pass"
     assert to_lz(report, 5) == first + " info move pass visits 1 winrate 2500 prior 100 lcb 0 order 1 pv pass"
     assert to_lz(report, 5, Wanted(most=1)) == first
+    report = replace(report, kept=100)
     kata = to_kata(report, 5, 0.5, WHITE, Wanted(ownership=True, root=True))
-    assert "info move C3 visits 20 utility 0.2000 winrate 0.6000 scoreMean 0.50 " in kata
-    assert " rootInfo visits 21 " in kata and kata.split(" ownership ")[1].split()[0] == "1.000"
+    assert "info move C3 visits 20 utility 0.2000 winrate 0.6000 prior " in kata and kata.count("score") == 1
+    assert " rootInfo visits 121 utility 0.1500 winrate 0.5750 scoreLead 0.50 " in kata
+    assert kata.split(" ownership ")[1].split()[0] == "1.000"
     assert "\n" not in kata and json.loads(to_cgos(report, 5, 0.5, BLACK))["score"] == -0.5
+    assert json.loads(to_cgos(report, 5, 0.5, BLACK))["visits"] == 121
     table = to_table(report, 5)
     assert table.splitlines()[2].split() == ["C3", "20", "40.0%", "60.0%", "55.0%", "65.0%", "C3", "D3", "pass"]
     assert table.splitlines()[3].split() == ["pass", "1", "1.0%", "25.0%", "-", "-", "pass"]
