@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from data.hdf5 import first_line
 from models.card import Card, NetFileError
 
 # torch takes most of a second to import, and who plays with an ONNX file has no need of it: only functions import it.
@@ -146,7 +147,3 @@ def providers(ort: Any, device: str) -> list[Any]:
 
 def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:160]
