@@ -1,8 +1,10 @@
 """Checkpoints read without trusting them: plain types and tensors only, one clear line for whatever is wrong."""
 
+import hashlib
 import importlib
 import pickle
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import torch
 from torch import nn
 
 from data.coords import MAX_SIZE, MIN_SIZE
+from data.pattern_files import PatternWeights
+from data.patterns import as_arrays
 from models.symmetric import plain_state
 
 
@@ -88,6 +92,20 @@ def make_net(card: dict[str, Any]) -> nn.Module:
     if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
         raise ValueError(f"{module}.{name} is no network")
     return kind(**arguments)
+
+
+def checksum(state: Mapping[str, Any]) -> str:
+    """Of weights, by name: that of a net of ordinary layers is the same in a checkpoint and in what was exported from it."""
+    digest = hashlib.sha256()
+    for name in sorted(state):
+        value = torch.as_tensor(state[name]).detach().cpu().contiguous()
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        digest.update(value.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def checksum_of_patterns(patterns: PatternWeights) -> str:
+    return checksum({"weights": patterns.weights.astype("float32"), **as_arrays(patterns.words)})
 
 
 def reason(error: BaseException) -> str:

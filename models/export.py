@@ -21,6 +21,7 @@ from models.inference import Inference
 
 # torch, onnx and onnxruntime are imported where they are used: seconds together.
 
+CHECKSUM = "weights_sha256"  # what `models.checkpoint.checksum` says of a net, in its card's `made` and in evaluations of it
 OPSET = 20
 CALIBRATION_BATCH = 32
 
@@ -116,12 +117,6 @@ class CalibrationPlanes:
 def reference(net: Any, card: Card) -> Inference:
     """The net itself, in fp32."""
     return Inference(card, TorchEngine(net, card))
-
-
-def parity(ours: Inference, theirs: Inference, packed: np.ndarray, to_play: np.ndarray, batch: int) -> dict[str, float]:
-    """How the answers of two nets to the same positions differ, asked in batches of that size."""
-    a, b = (answers(net, packed, to_play, batch) for net in (ours, theirs))
-    return compare_moves(a, b) if ours.card.kind == "policy" else compare_values(a, b)
 
 
 def answers(net: Inference, packed: np.ndarray, to_play: np.ndarray, batch: int) -> np.ndarray:

@@ -15,8 +15,9 @@ from omegaconf import DictConfig
 from rich.markup import escape
 
 from data.hdf5 import DatasetFile
-from models.card import Card
-from models.inference import SYMMETRIES, Inference, open_net
+from models.card import Card, find_card
+from models.export import CHECKSUM
+from models.inference import SYMMETRIES, Inference, from_safetensors, open_net
 from models.pattern_policy import PatternPolicy
 from pipelines.console import BuildProgress, clock, console
 from pipelines.options import convert
@@ -53,9 +54,9 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is imported: waiting threads leave the cores to others
     file = DatasetFile(options["dataset"])
     try:
-        nets = open_nets(options, file)
+        nets, checksums = open_nets(options, file)
         began = time.monotonic()
-        result, curves = evaluate(options, file, nets)
+        result, curves = evaluate(options, file, nets, checksums)
         seconds = time.monotonic() - began
     finally:
         file.close()
@@ -90,18 +91,37 @@ def check(options: dict[str, Any]) -> None:
         raise EvaluationError(f"output={options['output']}: a file, a folder is expected")
 
 
-def open_nets(options: dict[str, Any], file: DatasetFile) -> dict[str, Inference | PatternPolicy]:
+def open_nets(options: dict[str, Any], file: DatasetFile) -> tuple[dict[str, Inference | PatternPolicy], dict[str, str | None]]:
+    """By name, and the checksums of their weights."""
     paths = [Path(path).expanduser() for path in options["checkpoint"]]
     names = options["names"] or labels(paths)
     nets: dict[str, Inference | PatternPolicy] = {}
+    checksums = {}
     for name, path in zip(names, paths, strict=True):
         net = open_net(path, engine=options["engine"], device=options["device"], threads=options["threads"])
         assert isinstance(net, Inference | PatternPolicy)
         if not net.card.fits(file.size):
             sizes = f"a net for {net.card.sizes()} boards, those of {file.path} are {file.size}x{file.size}"
             raise EvaluationError(f"{path}: {sizes}")
-        nets[name if name not in nets else f"{name} ({len(nets) + 1})"] = net
-    return nets
+        name = name if name not in nets else f"{name} ({len(nets) + 1})"
+        nets[name], checksums[name] = net, checksum_of(path, net)
+    return nets, checksums
+
+
+def checksum_of(path: Path, net: Inference | PatternPolicy) -> str | None:
+    """Of a net's weights as `export_model.py` knows them, whatever engine answers; None where no file tells."""
+    from models.checkpoint import checksum, checksum_of_patterns, load_net
+
+    if isinstance(net, PatternPolicy):
+        return checksum_of_patterns(net.patterns)
+    if path.suffix == ".ckpt":
+        return checksum(load_net(path)[0].state_dict())
+    if isinstance(net.card.made, dict) and (noted := net.card.made.get(CHECKSUM)):
+        return str(noted)
+    weights = find_card(path if path.suffix else path.with_name(path.name + ".json")).with_suffix(".safetensors")
+    if weights.name in net.card.files and weights.is_file():
+        return checksum(from_safetensors(weights, net.card).state_dict())
+    return None
 
 
 def labels(paths: list[Path]) -> list[str]:
@@ -110,7 +130,10 @@ def labels(paths: list[Path]) -> list[str]:
 
 
 def evaluate(
-    options: dict[str, Any], file: DatasetFile, nets: dict[str, Inference | PatternPolicy]
+    options: dict[str, Any],
+    file: DatasetFile,
+    nets: dict[str, Inference | PatternPolicy],
+    checksums: dict[str, str | None],
 ) -> tuple[dict[str, Any], Curves]:
     """All figures as plain values, and for each policy net the share of moves among its first 1, 2, ..."""
     from data.loader import check_planes
@@ -137,6 +160,7 @@ def evaluate(
             "name": name,
             "kind": kind,
             **description(net.card),
+            CHECKSUM: checksums[name],
             "engine": net.name,
             "data": f"{file.path.stem}{only}, {split}",
             "asked": len(material.rows) * (1 if isinstance(net, PatternPolicy) else max(counts)),

@@ -1,11 +1,14 @@
 """A checkpoint as safetensors, ONNX and int8 ONNX with a card: `python pipelines/export_model.py checkpoint=best.ckpt`."""
 
 import json
+import os
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -16,12 +19,23 @@ from omegaconf import DictConfig
 from data import atomic
 from data.hdf5 import DatasetFile
 from models.card import SUFFIXES, Card, describe, write_card
+from models.export import CHECKSUM
 from models.inference import Inference, is_of_patterns, open_net, open_patterns
 from pipelines.console import clock, console, make_table
+from pipelines.options import convert
 from pipelines.wiring import plain, script
 
 FORMATS = {"safetensors": "weights", "onnx": "onnx", "int8": "int8"}
 ENGINES = {"weights": "fp32", "onnx": "onnx", "int8": "int8"}  # that a file is compared in
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(("checkpoint", "output"), str),
+    **dict.fromkeys(("dataset", "name", "evaluation", "notes"), str | None),
+    **dict.fromkeys(("calibration", "parity", "threads", "seed"), int),
+    "formats": tuple[str, ...],
+    "batches": tuple[int, ...],
+    "overwrite": bool,
+}
+LEAST = {"calibration": 1, "parity": 1, "threads": 0, "seed": 0}
 
 
 class ExportError(ValueError):
@@ -33,7 +47,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     options = plain(cfg)
     check(options)
     began = time.monotonic()
-    from models.checkpoint import read_checkpoint
+    from models.checkpoint import checksum, read_checkpoint
     from models.inference import from_checkpoint
 
     path = Path(options["checkpoint"]).expanduser()
@@ -42,23 +56,26 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     net, card = from_checkpoint(path)
     checkpoint = read_checkpoint(path)
     config = checkpoint["hyper_parameters"]
-    file = open_dataset(options, config, card)
-    card = replace(
-        card,
-        name=options["name"] or card.kind,
-        data=about_data(file, options["notes"]),
-        compute=about_compute(config, checkpoint["global_step"]),
-        accuracy=about_accuracy(options["evaluation"], card),
-        made=about_versions(),
-    )
-    output = Path(options["output"]).expanduser().absolute()
-    paths = file_names(output, card.name, options)
-    with console.status("writing"):
-        card = write_files(net, card, file, paths, options)
-    lines = compare(net, card, file, paths, options)
-    card = replace(card, parity={line["file"]: without(line, "file", "batch", "speed") for line in lines})
-    write_card(card, paths["card"])
-    file.close()
+    weights = checksum(net.state_dict())
+    with closing(open_dataset(options, config, card)) as file:
+        card = replace(
+            card,
+            name=options["name"] or card.kind,
+            data=about_data(file, options["notes"]),
+            compute=about_compute(config, checkpoint["global_step"]),
+            accuracy=about_accuracy(options, card, weights),
+            made={**about_versions(), CHECKSUM: weights},
+        )
+        output = Path(options["output"]).expanduser().absolute()
+        paths = file_names(output, card.name, options)
+        with TemporaryDirectory(prefix=atomic.PREFIX, dir=output) as folder:  # a net that was not compared never has its name
+            waiting = {kind: Path(folder) / path.name for kind, path in paths.items()}
+            with console.status("writing"):
+                card = write_files(net, card, file, waiting, options)
+            lines = compare(net, card, file, waiting, options)
+            card = replace(card, parity={line["file"]: without(line, "file", "batch", "speed") for line in lines})
+            write_card(card, waiting["card"])
+            rename(waiting, paths)
     show(card, lines, paths, time.monotonic() - began)
     return {"card": json.loads(card.to_json()), "parity": lines, "files": {kind: str(path) for kind, path in paths.items()}}
 
@@ -66,23 +83,23 @@ def run(cfg: DictConfig) -> dict[str, Any]:
 def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
     """A rollout or tree policy as the one file that play reads."""
     from data.pattern_files import write_patterns
-    from models.checkpoint import read_checkpoint
+    from models.checkpoint import checksum_of_patterns, read_checkpoint
 
     policy = open_patterns(path)
     checkpoint = read_checkpoint(path)
     config = checkpoint["hyper_parameters"]
-    file = DatasetFile(options["dataset"] or config["dataset"])
-    if file.size != policy.size:
-        raise ExportError(f"{file.path}: boards of {file.size}x{file.size}, the policy is for {policy.size}x{policy.size}")
-    about = {
-        "size": policy.size,
-        "patterns": policy.patterns.words.sizes(),
-        "data": about_data(file, options["notes"]),
-        "compute": about_compute(config, checkpoint["global_step"]),
-        "accuracy": about_accuracy(options["evaluation"], policy.card),
-        "made": about_versions(),
-    }
-    file.close()
+    weights = checksum_of_patterns(policy.patterns)
+    with closing(find_dataset(options, config)) as file:
+        if file.size != policy.size:
+            raise ExportError(f"{file.path}: boards of {file.size}x{file.size}, the policy is for {policy.size}x{policy.size}")
+        about = {
+            "size": policy.size,
+            "patterns": policy.patterns.words.sizes(),
+            "data": about_data(file, options["notes"]),
+            "compute": about_compute(config, checkpoint["global_step"]),
+            "accuracy": about_accuracy(options, policy.card, weights),
+            "made": {**about_versions(), CHECKSUM: weights},
+        }
     output = Path(options["output"]).expanduser().absolute()
     written = output / f"{options['name'] or policy.patterns.kind}.safetensors"
     if written.exists() and not options["overwrite"]:
@@ -98,30 +115,41 @@ def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def check(options: dict[str, Any]) -> None:
-    for key in ("calibration", "parity"):
-        if type(options[key]) is not int or options[key] < 1:
-            raise ExportError(f"{key}={options[key]}: a whole number from 1 up")
-    formats = options["formats"] = options["formats"] if isinstance(options["formats"], list) else [options["formats"]]
-    if not formats or any(name not in FORMATS for name in formats):
-        raise ExportError(f"formats={formats}: some of {', '.join(FORMATS)}")
-    if not options["batches"] or any(type(size) is not int or size < 1 for size in options["batches"]):
+    for key, kind in TYPES.items():
+        value = convert(options[key], kind, key)
+        options[key] = list(value) if isinstance(value, tuple) else value
+    for key, least in LEAST.items():
+        if options[key] < least:
+            raise ExportError(f"{key}={options[key]}: a whole number from {least} up")
+    if any(name not in FORMATS for name in options["formats"]):
+        raise ExportError(f"formats={options['formats']}: some of {', '.join(FORMATS)}")
+    if any(size < 1 for size in options["batches"]):
         raise ExportError(f"batches={options['batches']}: whole numbers from 1 up")
-    if options["name"] is not None and (not str(options["name"]) or set(str(options["name"])) & set("/\\.")):
+    if options["name"] is not None and set(options["name"]) & set("/\\."):
         raise ExportError(f"name={options['name']}: without folders and dots")
+    if Path(options["output"]).expanduser().is_file():
+        raise ExportError(f"output={options['output']}: a file, a folder is expected")
 
 
 def open_dataset(options: dict[str, Any], config: dict[str, Any], card: Card) -> DatasetFile:
     from data.loader import check_planes
 
-    file = DatasetFile(options["dataset"] or config["dataset"])
+    file = find_dataset(options, config)
     check_planes(file, len(card.planes))
-    if file.size != card.size:
-        raise ExportError(f"{file.path}: boards of {file.size}x{file.size}, the net is for {card.size}x{card.size}")
+    if file.size != card.size:  # smaller ones may fit, but ranges and comparisons are wanted where the net is at home
+        raise ExportError(f"{file.path}: boards of {file.size}x{file.size}, the net was trained on {card.size}x{card.size}")
     for split in ("train", "validation"):
         first, stop = file.split_rows[split]
         if first == stop:
             raise ExportError(f"{file.path}: the split {split} has no positions")
     return file
+
+
+def find_dataset(options: dict[str, Any], config: dict[str, Any]) -> DatasetFile:
+    path = options["dataset"] or config.get("dataset")
+    if not path:
+        raise ExportError("the checkpoint does not say what the net was trained on: say dataset=...")
+    return DatasetFile(path)
 
 
 def file_names(output: Path, name: str, options: dict[str, Any]) -> dict[str, Path]:
@@ -149,19 +177,20 @@ def write_files(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path],
         planes = unpack(*sample(file, "train", options["calibration"], options["seed"]), card)
         contents["int8"] = to_int8(contents["onnx"], planes.reshape(-1, card.size, card.size, len(card.planes)))
     for kind in contents.keys() & paths.keys():
-        write_bytes(paths[kind], contents[kind])
+        paths[kind].write_bytes(contents[kind])
     card = replace(card, files={paths[kind].name: describe(paths[kind]) for kind in contents if kind in paths})
     write_card(card, paths["card"])
     return card
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    temporary = atomic.temporary_name(path)
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+def rename(waiting: dict[str, Path], paths: dict[str, Path]) -> None:
+    """Everything on disk first, and the card last: a net is there when its card is."""
+    for path in waiting.values():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    for kind in sorted(paths, key=lambda kind: kind == "card"):
+        waiting[kind].replace(paths[kind])
+    atomic.sync_folder(paths["card"].parent)
 
 
 def sample(file: DatasetFile, split: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -214,40 +243,55 @@ def about_data(file: DatasetFile, notes: str | None) -> dict[str, Any]:
 
 
 def about_compute(config: dict[str, Any], steps: int) -> dict[str, Any]:
-    optimizer = {key.strip("_"): value for key, value in config.get("optimizer", {}).items() if key != "_partial_"}
+    optimizer, trainer, loader = (part(config, name) for name in ("optimizer", "trainer", "loader"))
+    batch = config.get("positions_a_step")
     return {
         "steps": steps,
-        "positions_a_step": config.get("positions_a_step"),
-        "positions_trained": steps * (config.get("positions_a_step") or 0),
-        "optimizer": optimizer,
-        "precision": config.get("trainer", {}).get("precision"),
-        "symmetries": config.get("loader", {}).get("symmetries"),
+        "positions_a_step": batch,
+        "positions_trained": steps * batch if isinstance(batch, int) else 0,
+        "optimizer": {key.strip("_"): value for key, value in optimizer.items() if key != "_partial_"},
+        "precision": trainer.get("precision"),
+        "symmetries": loader.get("symmetries"),
         "symmetric_layers": bool(config["model"]["net"].get("symmetric")),
-        "positions_per_game": config.get("loader", {}).get("positions_per_game"),
+        "positions_per_game": loader.get("positions_per_game"),
     }
 
 
-def about_accuracy(path: str | None, card: Card) -> dict[str, Any]:
-    """The main figures of an evaluation of this net."""
+def part(config: dict[str, Any], name: str) -> dict[str, Any]:
+    """A group of a configuration; nothing where an older program had none of that name."""
+    found = config.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def about_accuracy(options: dict[str, Any], card: Card, weights: str) -> dict[str, Any]:
+    """The main figures of an evaluation of this net, known by the checksum of its weights."""
+    path = options["evaluation"]
     if path is None:
         return {}
     try:
         result = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
-        nets = [net for net in result["nets"] if net["kind"] == card.kind and net["weights"] == card.weights]
+        nets = [net for net in result["nets"] if net["kind"] == card.kind]
+        judged = [net for net in nets if net.get(CHECKSUM) == weights]
+        figures = main_figures(judged[0]) if judged else {}
         data = result["dataset"]
-        chosen = data["chosen"][card.kind]
-    except (ValueError, KeyError, TypeError):
+        about = {"dataset": data["name"], "split": data["split"], "only": data.get("from"), **data["chosen"][card.kind]}
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise ExportError(f"evaluation={path}: no metrics.json of evaluate_model.py for a {card.kind} net") from None
-    if len(nets) != 1:
-        raise ExportError(f"evaluation={path}: {len(nets)} nets there are like this one, one is wanted")
+    if not any(net.get(CHECKSUM) for net in nets):
+        raise ExportError(f"evaluation={path}: it does not say which weights it judged, as older ones did not; evaluate again")
+    if len(judged) != 1:
+        there = "no net" if not judged else f"{len(judged)} nets"
+        raise ExportError(f"evaluation={path}: of {there} there the weights are those of {options['checkpoint']}, one is wanted")
+    return {**about, "engine": judged[0].get("engine"), "by_symmetries": figures}
+
+
+def main_figures(net: dict[str, Any]) -> dict[str, Any]:
     groups = {"all": ("all", "all"), "even": ("handicap", "even")}
-    figures = {
+    return {
         name: {count: {score: rounded(mean) for score, mean in ways[way][group]["scores"].items()}
-               for count, ways in nets[0]["scores"].items() if group in ways[way]}
+               for count, ways in net["scores"].items() if group in ways[way]}
         for name, (way, group) in groups.items()
     }  # fmt: skip
-    return {"dataset": data["name"], "split": data["split"], "only": data.get("from"), **chosen,
-            "engine": nets[0]["engine"], "by_symmetries": figures}  # fmt: skip
 
 
 def rounded(mean: dict[str, Any]) -> list[float | None]:
@@ -276,7 +320,8 @@ def show(card: Card, lines: list[dict[str, Any]], paths: dict[str, Path], second
     table.columns[0].no_wrap = True
     console.print(table, "")
     sizes = ", ".join(f"{name} {entry['bytes'] / 1e6:.2f} MB" for name, entry in card.files.items())
-    console.print(f"[bold]{paths['card']}[/bold]: a {card.kind} net of {card.weights:,} weights; {sizes}; {clock(seconds)}")
+    what = f"a {card.kind} net of {card.weights:,} weights for boards of {card.sizes()}"
+    console.print(f"[bold]{paths['card']}[/bold]: {what}; {sizes}; {clock(seconds)}")
     console.print(f"next:   python pipelines/evaluate_model.py checkpoint={paths['card']} dataset=...")
 
 

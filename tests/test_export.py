@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,11 @@ from omegaconf import open_dict
 
 from data.features import PLANES
 from models.card import NetFileError, read_card
+from models.checkpoint import checksum
 from models.engines import INPUT, OUTPUT, SIDE
-from models.export import compare_moves, compare_values, head
-from models.inference import from_checkpoint, open_net
-from pipelines import export_model
+from models.export import CHECKSUM, compare_moves, compare_values, head
+from models.inference import Inference, from_checkpoint, open_net
+from pipelines import evaluate_model, export_model
 from pipelines.wiring import CONF, ROOT, explain
 from tests.tiny_nets import POLICY, SIZE, VALUE, judged_dataset, random_positions, tiny_net, write_checkpoint
 
@@ -197,15 +199,117 @@ def test_an_onnx_file_is_played_with_without_torch(made):
 def test_the_accuracy_on_the_card_is_that_of_the_evaluation(made, tmp_path):
     mean = {"value": 0.4, "low": 0.39, "high": 0.41}
     group = {"positions": 10, "games": 2, "scores": {"top1": mean}}
-    net = {"kind": "policy", "weights": read_card(made["out"] / "policy.json").weights, "engine": "torch bf16",
+    weights = read_card(made["out"] / "policy.json").made["weights_sha256"]
+    net = {"kind": "policy", "weights_sha256": weights, "engine": "torch bf16",
            "scores": {"1": {"all": {"all": group}, "handicap": {"even": group}}}}  # fmt: skip
     data = {"name": "games.h5", "split": "test", "from": None, "chosen": {"policy": {"positions": 10, "games": 2}}}
     (tmp_path / "metrics.json").write_text(json.dumps({"nets": [net], "dataset": data}))
     how = [f"checkpoint={made['policy']}", "formats=[safetensors]", "parity=8", f"evaluation={tmp_path / 'metrics.json'}"]
     card = export(tmp_path / "out", *how)["card"]
     assert card["accuracy"]["by_symmetries"]["even"]["1"]["top1"] == [0.4, 0.39, 0.41]
-    (tmp_path / "metrics.json").write_text(json.dumps({"nets": [{**net, "weights": 7}], "dataset": data}))
-    with pytest.raises(export_model.ExportError, match="0 nets there are like this one"):
+    older = {key: value for key, value in net.items() if key != "weights_sha256"}
+    for nets, words in (
+        ([{**net, "weights_sha256": "7"}], "of no net there the weights are those of .*policy.ckpt"),
+        ([older], "does not say which weights it judged, as older ones did not; evaluate again"),
+        ([net, net], "of 2 nets there the weights are those of"),
+        ([{**net, "kind": "value"}], "does not say which weights"),
+        ([{**net, "scores": {"1": 2}}], "no metrics.json of evaluate_model.py for a policy net"),
+        (["net"], "no metrics.json of evaluate_model.py for a policy net"),
+    ):
+        (tmp_path / "metrics.json").write_text(json.dumps({"nets": nets, "dataset": data}))
+        with pytest.raises(export_model.ExportError, match=words) as caught:
+            export(tmp_path / "again", *how)
+        assert "\n" not in str(caught.value) and not (tmp_path / "again").exists()
+
+
+def test_an_evaluation_is_known_by_the_weights_it_judged_whatever_file_they_were_in(made, tmp_path):
+    """A net of the same shape has as many weights, and may not lend its accuracy."""
+    twin = write_checkpoint(tmp_path / "twin.ckpt", tiny_net(SYMMETRIC, seed=2)[0], SYMMETRIC)
+    out = made["out"]
+    for path, engine in ((made["policy"], "fp32"), (out / "policy.json", "int8"), (out / "policy.onnx", "auto"), (twin, "fp32")):
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            sets = [f"checkpoint={path}", f"dataset={made['dataset']}", f"engine={engine}", f"output={tmp_path / 'e'}"]
+            cfg = compose("evaluate_model", [*sets, "device=cpu", "threads=1", "draws=20", "symmetries=1", "plots=false"])
+        judged = evaluate_model.run(cfg)["nets"][0]
+        how = [f"checkpoint={made['policy']}", "formats=[safetensors]", "parity=8", "overwrite=true"]
+        how += [f"evaluation={tmp_path / 'e' / 'metrics.json'}"]
+        if path == twin:
+            with pytest.raises(export_model.ExportError, match="of no net there the weights are those of"):
+                export(tmp_path / "out", *how)
+        else:
+            card = export(tmp_path / "out", *how)["card"]
+            assert card["accuracy"]["engine"] == judged["engine"] and card["accuracy"]["by_symmetries"]["all"]["1"]
+
+
+def test_an_onnx_file_without_weights_beside_it_is_known_by_its_card(made, tmp_path):
+    for name in ("policy.json", "policy.int8.onnx"):
+        (tmp_path / name).write_bytes((made["out"] / name).read_bytes())
+    net = open_net(tmp_path / "policy.json", device="cpu")
+    known = evaluate_model.checksum_of(made["policy"], open_net(made["policy"], device="cpu"))
+    assert (
+        evaluate_model.checksum_of(tmp_path / "policy.json", net) == known == read_card(tmp_path / "policy.json").made[CHECKSUM]
+    )
+    older = Inference(replace(net.card, made={}), net.engine)
+    assert evaluate_model.checksum_of(tmp_path / "policy", older) is None
+    (tmp_path / "policy.safetensors").write_bytes((made["out"] / "policy.safetensors").read_bytes())
+    assert evaluate_model.checksum_of(tmp_path / "policy", older) == known
+
+
+def test_a_checksum_knows_names_shapes_types_and_numbers_but_no_order(made):
+    state = {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor(3)}
+    assert checksum(state) == checksum(dict(reversed(state.items()))) == checksum({**state, "a": state["a"].t().contiguous().t()})
+    others = [
+        {"c": state["a"], "b": state["b"]}, {**state, "a": state["a"].view(3, 2)}, {**state, "a": state["a"].double()},
+        {**state, "b": torch.tensor(4)}, {"a": state["a"]},
+    ]  # fmt: skip
+    assert len({checksum(other) for other in (state, *others)}) == 6
+
+
+# --- files that come to be together
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_export_that_fails_leaves_what_there_was(made, tmp_path, monkeypatch, overwrite):
+    how = [f"checkpoint={made['policy']}", "formats=[safetensors]", "parity=8"]
+    if overwrite:
+        export(tmp_path / "out", *how, "notes=the first")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("*")}
+    with monkeypatch.context() as patched:
+        patched.setattr(export_model, "compare", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            export(tmp_path / "out", *how, f"overwrite={overwrite}")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    export(tmp_path / "out", *how, f"overwrite={overwrite}", "notes=the second")
+    card = read_card(tmp_path / "out" / "policy.json")
+    assert card.data["notes"] == "the second" and set(card.parity) == set(card.files) == {"policy.safetensors"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"policy.json", "policy.safetensors"}
+
+
+def test_the_card_gets_its_name_last(made, tmp_path, monkeypatch):
+    renamed: list[str] = []
+    replace_file = Path.replace
+
+    def noted(path: Path, target: Path) -> Path:
+        if Path(target).parent == tmp_path / "out":
+            renamed.append(Path(target).name)
+        return replace_file(path, target)
+
+    monkeypatch.setattr(Path, "replace", noted)
+    export(tmp_path / "out", f"checkpoint={made['value']}", "parity=8", "calibration=32", "batches=2")
+    assert sorted(renamed[:-1]) == ["value.int8.onnx", "value.onnx", "value.safetensors"] and renamed[-1] == "value.json"
+
+
+def test_checkpoints_of_older_programs_are_exported_without_what_they_do_not_say(made, tmp_path):
+    checkpoint = torch.load(made["policy"], weights_only=True)
+    checkpoint["hyper_parameters"] |= {"optimizer": None, "trainer": 3, "positions_a_step": "64"}
+    torch.save(checkpoint, tmp_path / "older.ckpt")
+    how = [f"checkpoint={tmp_path / 'older.ckpt'}", "formats=safetensors", "parity=8", "batches=8", "name=5"]
+    card = export(tmp_path / "out", *how)["card"]
+    assert card["compute"]["optimizer"] == {} and card["compute"]["precision"] is None and card["compute"]["steps"] == 10
+    assert (tmp_path / "out" / "5.safetensors").is_file()
+    del checkpoint["hyper_parameters"]["dataset"]
+    torch.save(checkpoint, tmp_path / "older.ckpt")
+    with pytest.raises(export_model.ExportError, match="say dataset="):
         export(tmp_path / "again", *how)
 
 
@@ -214,14 +318,29 @@ def test_the_accuracy_on_the_card_is_that_of_the_evaluation(made, tmp_path):
     [
         (["formats=[gguf]"], "formats=['gguf']: some of safetensors, onnx, int8"),
         (["calibration=0"], "calibration=0: a whole number"),
-        (["batches=[]"], "batches=[]"),
+        (["batches=[]"], "batches=[]: a list of whole numbers is expected"),
+        (["batches=0"], "batches=[0]: whole numbers from 1 up"),
+        (["batches=[[8]]"], "batches=[[8]]: a list of whole numbers"),
+        (["threads=-1"], "threads=-1: a whole number from 0 up"),
+        (["threads=two"], "threads=two: a whole number is expected"),
+        (["seed=-1"], "seed=-1: a whole number from 0 up"),
+        (["checkpoint=5"], "5: there is no such checkpoint"),
+        (["checkpoint=null"], "checkpoint=null: a word is expected"),
+        (["dataset=5"], "5: there is no such file"),
+        (["dataset=[a,b]"], 'dataset=["a", "b"]: a word or null is expected'),
+        (["output=[a]"], 'output=["a"]: a word is expected'),
+        (["output=pyproject.toml"], "output=pyproject.toml: a file, a folder is expected"),
+        (["name=[5]"], "name=[5]: a word or null is expected"),
+        (["evaluation=true"], "evaluation=true: a word or null is expected"),
+        (["overwrite=1"], "overwrite=1: true or false is expected"),
         (["name=a/b"], "name=a/b: without folders and dots"),
         (["dataset=nowhere.h5"], "nowhere.h5: there is no such file"),
         (["evaluation=nowhere.json"], "No such file"),
         ([], "exists; choose another name or output, or say overwrite=true"),
     ],
 )
-def test_what_can_not_be_exported_is_said_in_one_line(made, overrides, words):
+def test_what_can_not_be_exported_is_said_in_one_line(made, overrides, words, monkeypatch):
+    monkeypatch.chdir(ROOT)
     with pytest.raises((ValueError, OSError)) as caught:
         export(made["out"], f"checkpoint={made['policy']}", *overrides)
     message = explain(caught.value)
