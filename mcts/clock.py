@@ -92,6 +92,12 @@ class Clock:
         }[self.rules.kind]
         return max(0.0, min(wanted, self.hard_limit() - buffer - self.overrun))
 
+    def extra(self, planned: float) -> float:
+        """Seconds that a move may take beyond its plan where it is hard to decide: half as many again, if they are there."""
+        if not self.limited:
+            return 0.0
+        return max(0.0, min(planned / 2, self.hard_limit() - self.buffer() - self.overrun - planned))
+
     def canadian(self, ply: int, points: int, buffer: float) -> float:
         """Main time is spent as if the game ended with it, but no move gets less than it would get in overtime."""
         if self.main > 0:

@@ -23,9 +23,10 @@ from mcts.clock import Clock, TimeRules
 from mcts.dead_stones import Judgement, judge, to_result
 from mcts.policy_player import RandomPlayer, has_passed, is_won, sensible_moves
 from mcts.positions import replay
-from mcts.protocols import Limits, Report, Thinker, Watch
+from mcts.protocols import Candidate, Limits, Report, Thinker, Watch
 
 RESIGN = -1  # instead of a move
+VARIED_TURNS = 30  # of a game, to which the temperature applies
 NAKADE = 6  # stones that may fill an eye from within
 
 
@@ -33,6 +34,7 @@ NAKADE = 6  # stones that may fill an eye from within
 class Manners:
     seconds: float | None = 5.0  # a move, where no clock runs
     simulations: int | None = None  # a move at most, clock or not
+    temperature: float = 0.0  # above 0 the first moves of a game are drawn by visits to the power of 1 / temperature
     resign: float | None = -0.8  # value of the best move, from -1 to +1; None never resigns
     resign_turns: int = 3
     lag: float = 0.5  # seconds kept for what lies between us and the referee
@@ -87,6 +89,7 @@ class Player:
         self.placed: dict[int, int] = {}  # set-up before the first move: point -> colour
         self.known: dict[int, Thinker] = {}
         self.opening = threading.Lock()  # of a thinker: it may be made ahead in another thread
+        self.random = np.random.default_rng(seed)  # of moves that are drawn by visits
         self.pondering: Pondering | None = None
         self.last: Choice | None = None
 
@@ -230,7 +233,7 @@ class Player:
             self.thinker.forget()
         hurry = side.clock.is_short() or not self.is_made(side.clock.hard_limit() / 2)
         planned = side.clock.allowance(self.board.ply, board.size**2)
-        limits = self.limits(planned, only)
+        limits = self.limits(planned, 0.0 if planned is None else side.clock.extra(planned), only)
         report, failed = self.think(board, limits, watch, every, hurry=hurry)
         if only is not None:
             move, why = first_of(board, report, {point for point in only if board.is_legal(point)}), ""
@@ -239,7 +242,7 @@ class Player:
         else:
             move, why = self.decide(board, report, side, agreed=self.agreed and not hurry)
         seconds = self.now() - started
-        side.clock.spend(seconds, planned)
+        side.clock.spend(seconds, None if planned is None else planned + report.extra)
         self.last = Choice(move, report, seconds, failed or why)
         return self.last
 
@@ -275,11 +278,16 @@ class Player:
             board.record["passes"] = 0
         return board
 
-    def limits(self, planned: float | None, only: frozenset[int] | None = None) -> Limits:
+    def limits(self, planned: float | None, extra: float, only: frozenset[int] | None) -> Limits:
         seconds = self.manners.seconds if planned is None else planned
         if seconds is None and self.manners.simulations is None:
             seconds = 1.0  # somewhere it has to end
-        return Limits(simulations=self.manners.simulations, seconds=seconds, only=only)
+        settle = seconds is not None and not self.varies()
+        return Limits(simulations=self.manners.simulations, seconds=seconds, settle=settle, extra=extra, only=only)
+
+    def varies(self) -> bool:
+        """Whether the move is drawn by visits, as far as the game has gone."""
+        return self.manners.temperature > 0 and self.board.ply < VARIED_TURNS
 
     def ponder(self) -> None:
         limits = Limits()
@@ -326,6 +334,9 @@ class Player:
             return first_of(board, report, open_moves), "its best move is not legal"
         if best.point not in open_moves:
             return first_of(board, report, open_moves), "its best move gains nothing"
+        if self.varies():
+            drawn = draw_by_visits([c for c in report.candidates if c.point in open_moves], self.manners.temperature, self.random)
+            return drawn.point, "" if drawn == best else "drawn by visits"
         return best.point, ""
 
     def clean_up(self, board: Board, report: Report) -> tuple[int, str]:
@@ -345,6 +356,14 @@ class Player:
 
     def final_score(self) -> str:
         return to_result(self.judge().score)
+
+
+def draw_by_visits(candidates: list[Candidate], temperature: float, random: np.random.Generator) -> Candidate:
+    """One of them, as likely as its visits to the power of 1 / temperature say; the first if none was visited."""
+    tried = [candidate for candidate in candidates if candidate.visits] or candidates[:1]
+    logs = np.log([max(candidate.visits, 1) for candidate in tried]) / temperature
+    weights = np.exp(logs - logs.max())
+    return tried[int(random.choice(len(tried), p=weights / weights.sum()))]
 
 
 def first_of(board: Board, report: Report, moves: set[int]) -> int:

@@ -36,6 +36,8 @@ class Limits:
     simulations: int | None = None
     seconds: float | None = None
     stop: threading.Event = field(default_factory=threading.Event)
+    settle: bool = False  # whether thinking may end as soon as more of it would not change the move
+    extra: float = 0.0  # seconds more, if at their end the move most looked at is not the one of the best value
     only: frozenset[int] | None = None  # the first move is one of these, at least one of them legal; None: any
 
 
@@ -64,6 +66,7 @@ class Report:
     owner: np.ndarray | None = None  # float32 [points], +1 Black's ... -1 White's, mean over rollouts
     errors: tuple[str, ...] = ()  # what broke while thinking went on without it, a line each
     kept: int = 0  # visits from before, which those of the candidates count besides
+    extra: float = 0.0  # seconds granted beyond `Limits.seconds`
 
     @property
     def best(self) -> Candidate:

@@ -11,7 +11,7 @@ from mcts.tree_kernels import ROOT, ROOT_EDGE
 
 
 def make_report(
-    tree: Tree, *, kept: int, seconds: float, searched: bool, owner: np.ndarray | None, errors: tuple[str, ...]
+    tree: Tree, *, kept: int, seconds: float, extra: float, searched: bool, owner: np.ndarray | None, errors: tuple[str, ...]
 ) -> Report:
     """`searched`: by visits; else the priors are all there is."""
     colour = int(tree.store.nodes["to_play"][ROOT])
@@ -19,7 +19,7 @@ def make_report(
     value = 0.0 if np.isnan(value) else value
     candidates = [candidate(tree, move, colour, value) for move in tree.moves_of(ROOT)]
     candidates.sort(key=(lambda c: by_visits(tree, c)) if searched else (lambda c: by_priors(tree, c)))
-    return Report(tuple(candidates), value, tree.finished, seconds, owner, errors, kept)
+    return Report(tuple(candidates), value, tree.finished, seconds, owner, errors, kept, extra)
 
 
 def candidate(tree: Tree, move: np.record, colour: int, parent: float) -> Candidate:

@@ -33,6 +33,8 @@ BLOCKS = 2  # a thread: one in work and one that waits, so that no thread does
 YOUNG = 8  # a tree of n visits is descended for n / 8 leaves at a time, else its first moves are chosen knowing nothing
 NAP = 0.02  # seconds after which whoever waits looks at `Limits.stop`
 ADJUSTED = 0.02  # seconds between adjustments of n_thr
+SETTLING = 0.05  # seconds between looks at whether the move is settled
+KNOWN_AFTER = 0.1  # of the time: then the rate of simulations is known
 STEP = 1.1  # by how much
 LARGEST = 4  # times the n_thr it began with: there the tree grows faster than the policy net can follow
 TURNS_RANDOM = 1 << 21  # symmetries are drawn by a worker nobody else is
@@ -48,16 +50,19 @@ class Thought:
     began: float = field(default_factory=time.perf_counter)
     last_news: float = 0.0
     next_watch: float = 0.0
+    next_settling: float = np.inf
+    deadline: float = np.inf
+    extra: float = 0.0  # seconds granted
     errors: list[str] = field(default_factory=list)
     failed: set[int] = field(default_factory=set)  # kinds of nets that are done without
 
     def __post_init__(self) -> None:
         self.last_news = self.began
         self.next_watch = self.began + self.every if self.watch and self.every > 0 else np.inf
-
-    @property
-    def deadline(self) -> float:
-        return np.inf if self.limits.seconds is None else self.began + self.limits.seconds
+        if self.limits.seconds is not None:
+            self.deadline = self.began + self.limits.seconds
+            if self.limits.settle:  # not before the rate of simulations is known
+                self.next_settling = self.began + max(SETTLING, KNOWN_AFTER * self.limits.seconds)
 
     @property
     def counted(self) -> bool:
@@ -211,7 +216,33 @@ class Search:
 
     def over(self) -> bool:
         assert self.tree
-        return self.thought.out_of_time() or self.thought.left(self.tree.finished) <= 0
+        if self.thought.left(self.tree.finished) <= 0 or self.settled():
+            return True
+        return self.thought.out_of_time() and not self.extended()
+
+    def settled(self) -> bool:
+        """Whether the second move can no longer catch up with the first, at this rate and in the time that there may be."""
+        assert self.tree
+        thought, now = self.thought, time.perf_counter()
+        if now < thought.next_settling:
+            return False
+        thought.next_settling = now + SETTLING
+        first, second, differ = self.tree.leaders()
+        seconds = thought.deadline - now + (thought.limits.extra - thought.extra if differ else 0)
+        rate = self.tree.finished / (now - thought.began)
+        left = min(rate * seconds, thought.left(self.tree.finished)) + self.tree.started - self.tree.finished
+        return first - second > left
+
+    def extended(self) -> bool:
+        """At the deadline: more time, once, where the most visited move is not the one of the best value."""
+        assert self.tree
+        thought = self.thought
+        more = thought.limits.extra - thought.extra
+        if more <= 0 or thought.limits.stop.is_set() or not self.tree.leaders()[2]:
+            return False
+        thought.extra += more
+        thought.deadline += more
+        return not thought.out_of_time()
 
     def start(self) -> bool:
         """Begin what can be begun; returns whether that was anything."""
@@ -388,6 +419,7 @@ class Search:
             self.tree,
             kept=self.kept,
             seconds=time.perf_counter() - thought.began,
+            extra=thought.extra,
             searched=self.searches or self.tree.started > 1,
             owner=self.owner(),
             errors=tuple(thought.errors),

@@ -27,6 +27,7 @@ from mcts.rollouts import TreePolicy
 
 EDGES_A_NODE = 64  # of tried moves on average; a store that has no room for more goes on with those it has
 FEWEST_EDGES = 1024
+WELL_VISITED = 0.25  # of the visits of the most visited move
 LINE = 64  # moves of a principal line at most
 KO_RULES = {"positional": kernels.POSITIONAL, "situational": kernels.SITUATIONAL, "simple": kernels.SIMPLE}
 TREE_RANDOM = 1 << 20  # the tree's random state is that of a worker nobody else is
@@ -303,6 +304,24 @@ class Tree:
         """Edges of the moves that were tried."""
         edges: list[int] = self.moves_of(node)["edge"][: int(self.store.nodes["opened"][node])].tolist()
         return edges
+
+    def leaders(self) -> tuple[int, int, bool]:
+        """Visits of the two most visited moves of the root, and whether another move, well visited too, is worth more."""
+        edges = self.store.edges.view(np.ndarray)[self.children(kernels.ROOT)]
+        visits = edges["n_v" if self.by_values else "n_r"]
+        if not len(visits):
+            return 0, 0, False
+        first, second = np.sort(np.append(visits, 0))[:-3:-1].tolist()
+        known = edges[visits >= max(1, WELL_VISITED * first)]
+        if not len(known):
+            return first, second, False
+        colour, lam = int(self.store.nodes["to_play"][kernels.ROOT]), 0.0 if self.by_values else float(self.head.lam)
+        rolled, valued = (colour * known[w] / np.maximum(known[n], 1) for w, n in (("w_r", "n_r"), ("w_v", "n_v")))
+        if lam > 0:
+            valued = np.where(known["n_v"] > 0, valued, rolled)
+        worth = (1 - lam) * valued + lam * rolled
+        most = np.flatnonzero(visits[visits >= max(1, WELL_VISITED * first)] == first)
+        return first, second, bool(worth.max() > worth[most].max())
 
     def line(self, edge: int) -> tuple[int, ...]:
         """The moves most visited from behind an edge on."""

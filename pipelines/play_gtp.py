@@ -82,7 +82,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
 def make_player(options: dict[str, Any], thinkers: Thinkers, log: Callable[[str], None]) -> "Player":
     from mcts.player import Manners, Player
 
-    keys = ("seconds", "simulations", "resign", "resign_turns", "lag", "ponder", "agreed")
+    keys = ("seconds", "simulations", "resign", "resign_turns", "lag", "ponder", "agreed", "temperature")
     manners = Manners(**{key: options[key] for key in keys})
     return Player(thinkers, manners, size=options["boardsize"], komi=options["komi"], log=log, seed=options["seed"])
 

@@ -37,9 +37,11 @@ def play(rules: TimeRules, random: np.random.Generator, *, moves: int, told: boo
             engine.set_left(math.floor(left), count)
         planned = engine.allowance(2 * k, POINTS)
         assert planned is not None and 0 <= planned <= engine.hard_limit()
-        seconds = 0.0005 if engine.is_short() else planned + overshoot(random)
+        extra = engine.extra(planned) if random.random() < 0.3 else 0.0  # hard to decide
+        assert 0 <= extra <= planned / 2 and (not extra or planned + extra <= engine.hard_limit())
+        seconds = 0.0005 if engine.is_short() else planned + extra + overshoot(random)
         plans.append(planned)
-        engine.spend(seconds, planned)
+        engine.spend(seconds, planned + extra)
         lag = random.uniform(0, 0.003)  # the engine does not see it
         assert referee.spend(seconds + lag), f"lost on time at move {k + 1}: {describe(rules)}, planned {planned:.4f} s"
     return engine, plans
@@ -101,8 +103,18 @@ def test_fischer_adds_after_the_move() -> None:
     assert not clock.spend(3.5)
 
 
+def test_more_time_for_hard_moves_is_half_of_the_plan_or_what_is_there() -> None:
+    plenty = Clock(RULES["5 min"])
+    planned = plenty.allowance(40, POINTS)
+    assert planned and plenty.extra(planned) == planned / 2
+    last_period = Clock(TimeRules("byoyomi", 0.0, 10.0, 1))
+    planned = last_period.allowance(40, POINTS)
+    assert planned and last_period.extra(planned) == 0
+
+
 def test_without_a_limit_there_is_no_plan() -> None:
     clock = Clock()
+    assert clock.extra(5.0) == 0
     assert clock.allowance(0, POINTS) is None and clock.spend(1e9) and not clock.is_short() and clock.hard_limit() == math.inf
     clock.set_left(3.0, 0)
     assert clock.allowance(0, POINTS) is None

@@ -596,6 +596,16 @@ def test_what_a_search_cannot_do_is_said_before_it_begins(wrong: str) -> None:
         assert wrong.lstrip("+").split("=")[0].removeprefix("search.") in str(error.value) and "\n" not in str(error.value)
 
 
+def test_settings_reach_the_player() -> None:
+    from pipelines import play_gtp, thinkers
+
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        given = ["temperature=0.5", "seconds=null", "simulations=7", "ponder=true", "boardsize=5", "policy=none"]
+        options = play_gtp.checked(plain(compose("play_gtp", given)))
+    player = play_gtp.make_player(options, thinkers.Thinkers(thinkers.thinker_options(options), print), print)
+    assert player.manners == Manners(seconds=None, simulations=7, temperature=0.5, ponder=True) and player.board.size == 5
+
+
 @pytest.mark.slow
 def test_the_first_answer_comes_within_two_seconds() -> None:
     fastest = 60.0

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -277,6 +278,64 @@ def test_clocks_limit_what_a_move_may_take() -> None:
     player.genmove(BLACK)
     assert 0 < thinker.limits[-1].seconds < 2  # type: ignore[operator]
     assert player.sides[BLACK].clock.main == pytest.approx(9.75, abs=0.01) and player.sides[WHITE].clock.main == 10
+
+
+def test_only_moves_of_a_game_may_end_early_and_only_a_clock_gives_more() -> None:
+    thinker = Scripted(*[(point, 0.0) for point in range(9)])
+    player = player_with(thinker, seconds=2.0)
+    last = lambda: thinker.limits[-1]  # noqa: E731
+    player.genmove(BLACK)
+    assert last().settle and last().extra == 0
+    player.analyze(WHITE, threading.Event(), lambda report: None, 0.1)
+    assert not last().settle and last().extra == 0
+    player.ponder()
+    player.rest()
+    assert not last().settle and last().extra == 0
+    player.set_time(TimeRules("absolute", 100.0))
+    player.genmove(WHITE)
+    assert last().settle and last().seconds and last().extra == last().seconds / 2  # type: ignore[operator]
+    counted = player_with(thinker, seconds=None, simulations=10)
+    counted.genmove(BLACK)
+    assert not last().settle
+    drawn = player_with(thinker, temperature=1.0)
+    drawn.genmove(BLACK)
+    assert not last().settle
+
+
+def test_time_that_was_granted_is_not_learnt_as_an_overrun() -> None:
+    moments = iter(np.arange(0.0, 1000.0, 3.0))
+
+    class Granted(Scripted):
+        def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
+            return replace(super().think(board, limits), extra=limits.extra)
+
+    overruns = []
+    for kind in (Scripted, Granted):
+        player = Player(lambda size, kind=kind: kind((0, 0.0)), Manners(), size=5, now=lambda: float(next(moments)))  # type: ignore[misc]
+        player.set_time(TimeRules("absolute", 30.0))
+        player.genmove(BLACK)
+        overruns.append(player.sides[BLACK].clock.overrun)
+    assert overruns[1] < overruns[0]
+
+
+class Visited(Scripted):
+    """Always with the same visits: 600 on point 0, 300 on 2, 100 on 4, none on 6."""
+
+    def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
+        visits = {0: 600, 2: 300, 4: 100, 6: 0}
+        return Report(tuple(Candidate(p, n, 0.25, 0.0, NAN, NAN, (p,)) for p, n in visits.items()), 0.0, 1000, 0.0)
+
+
+@pytest.mark.parametrize(("temperature", "shares"), [(0.0, (1, 0, 0)), (1.0, (0.6, 0.3, 0.1)), (0.5, (0.783, 0.196, 0.022))])
+def test_with_a_temperature_moves_are_drawn_by_visits(temperature: float, shares: tuple[float, ...]) -> None:
+    player = Player(lambda size: Visited(), Manners(temperature=temperature), size=9)  # type: ignore[arg-type, return-value]
+    drawn = []
+    for _ in range(500):
+        drawn.append(player.genmove(BLACK).move)
+        player.undo()
+    assert [drawn.count(point) / 500 for point in (0, 2, 4)] == pytest.approx(shares, abs=0.08) and 6 not in drawn
+    player.board.record["ply"] = 30
+    assert {player.choose(BLACK).move for _ in range(20)} == {0}
 
 
 def test_with_no_time_left_nobody_is_asked() -> None:

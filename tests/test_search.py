@@ -20,6 +20,7 @@ from mcts.protocols import Limits, Net, Report
 from mcts.rollout_kernels import new_state, uniform_rollouts
 from mcts.rollouts import UniformPriors
 from mcts.search import Search
+from mcts.tree import Tree
 from tests.boards import INTERPRETED, board_from, random_board
 
 CONFIGURATIONS = sorted((Path(__file__).parent.parent / "conf" / "search").glob("*.yaml"))
@@ -455,6 +456,53 @@ def test_a_thinker_can_be_stopped_and_watched(think) -> None:
     assert search.tree is not None
     search.tree.check_finished()
     think(search, Board(9), simulations=100)
+
+
+# --- time
+
+
+def timed(policy: Net, seconds: float, **limits: object) -> tuple[Report, Search]:
+    search = make(policy, lam=1.0, threads=1, c_puct=5.0)
+    search.think(Board(5), Limits(simulations=50))
+    search.forget()
+    report = search.think(Board(5), Limits(seconds=seconds, **limits))  # type: ignore[arg-type]
+    assert search.tree is not None
+    search.tree.check_finished()
+    search.close()
+    return report, search
+
+
+def test_a_search_ends_when_the_second_move_cannot_catch_up() -> None:
+    """And not otherwise: where two moves are alike, and where nobody allowed it, the time is used."""
+    settled, _ = timed(FakePolicy({12: 0.99}), 1.0, settle=True)
+    first, second = sorted((c.visits for c in settled.candidates), reverse=True)[:2]
+    rate = settled.simulations / settled.seconds
+    assert 0.1 < settled.seconds < 0.9 and settled.best.point == 12
+    assert first - second > 0.7 * rate * (1.0 - settled.seconds)  # it could not catch up: rates vary
+    patient, _ = timed(FakePolicy({12: 0.99}), 1.0)
+    assert patient.seconds >= 1.0 and patient.best.point == 12
+    undecided, _ = timed(FakePolicy({6: 0.45, 18: 0.45}), 1.0, settle=True)
+    assert undecided.seconds > 0.6
+
+
+def test_kept_visits_settle_a_move_but_not_before_a_tenth_of_the_time() -> None:
+    search = make(FakePolicy({12: 0.99}), lam=1.0, threads=1)
+    search.think(Board(5), Limits(simulations=20_000))
+    report = search.think(Board(5), Limits(seconds=1.0, settle=True))
+    assert report.kept >= 20_000 and 0.1 <= report.seconds < 0.5
+    search.close()
+
+
+@pytest.mark.parametrize(("differ", "extra"), [(True, 0.3), (False, 0.0)])
+def test_where_visits_and_values_differ_more_time_is_taken(differ: bool, extra: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tree, "leaders", lambda self: (10, 9, differ))
+    report, _ = timed(FakePolicy(), 0.3, settle=True, extra=0.3)
+    assert report.extra == extra and 0.3 + extra <= report.seconds < 0.3 + extra + 0.15
+    stop = threading.Event()
+    stop.set()
+    assert timed(FakePolicy(), 0.3, extra=0.3, stop=stop)[0].extra == 0
+    counted, _ = timed(FakePolicy(), 5.0, extra=0.3, simulations=100)
+    assert counted.simulations == 100 and counted.extra == 0
 
 
 # --- repeatability, bounds, reuse

@@ -237,6 +237,39 @@ def plain_scores(tree: Tree, node: int, lam: float) -> list[float]:
     return [q + wide * float(p) / (1 + n) for q, p, n in zip(qs, moves["prior"], visits, strict=True)]
 
 
+@pytest.mark.parametrize("to_play", [BLACK, WHITE])
+@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
+def test_leaders_are_told_by_visits_and_compared_by_value(lam: float, to_play: int) -> None:
+    board = Board(3)
+    board.to_play = to_play
+    tree = make_tree(board, lam=1.0)
+    assert tree.leaders() == (0, 0, False)
+    simulate(tree, 20)
+    tree.set_mode(lam, by_values=lam == 0)
+    n, w, other = ("n_v", "w_v", "n_r") if lam == 0 else ("n_r", "w_r", "n_v")
+    edges = tree.children(ROOT)
+    assert len(edges) >= 4
+
+    def leaders(*moves: tuple[int, float]) -> tuple[int, int, bool]:
+        """With moves of so many visits and such a mean, from the view of who is to play."""
+        for name in (n, w, other):
+            tree.store.edges[name][edges] = 0
+        for edge, (visits, value) in zip(edges, moves, strict=False):
+            tree.store.edges[n][edge], tree.store.edges[w][edge] = visits, to_play * value * visits
+        return tree.leaders()
+
+    assert leaders((7, 0.5)) == (7, 0, False)
+    assert leaders((50, 0.1), (100, 0.3)) == (100, 50, False)
+    assert leaders((100, 0.1), (50, 0.3), (1, -1.0)) == (100, 50, True)
+    assert leaders((100, 0.1), (20, 0.3)) == (100, 20, False)  # too little is known of it
+    assert leaders((100, 0.1), (100, 0.3)) == (100, 100, False)
+    assert leaders((100, -0.3), (80, -0.1)) == (100, 80, True)
+    if lam == 0.5:  # the mix decides, not one of the two
+        leaders((100, 0.3), (60, 0.1))
+        tree.store.edges["n_v"][edges[:2]], tree.store.edges["w_v"][edges[:2]] = 1, to_play * np.array([-0.9, 0.0])
+        assert tree.leaders()[2]
+
+
 def test_priors_of_the_net_are_flattened_and_replace_the_placeholders_at_once() -> None:
     board = Board(5)
     board.play(12)
