@@ -102,8 +102,7 @@ class Player:
         self.placed = {}
         self.sides = self.new_sides()
         self.last = None
-        if size in self.known:
-            self.known[size].forget()
+        self.begin_anew()
 
     def new_sides(self) -> dict[int, Side]:
         return {colour: Side(Clock(self.rules, self.manners.lag)) for colour in (BLACK, WHITE)}
@@ -117,16 +116,26 @@ class Player:
         self.ko = self.board.ko_rule = ko
         self.agreed = agreed
 
+    def begin_anew(self) -> None:
+        """Another game: the thinker for its board forgets the one before, or is made now if a clock will run."""
+        if self.board.size in self.known:
+            self.known[self.board.size].forget()
+        elif self.rules.kind != "none":
+            self.make_thinker()
+
     def set_time(self, rules: TimeRules) -> None:
-        """A clock will run, so the thinker is made now: nets that load later would lose the game on time."""
-        if rules.kind != "none":
-            try:
-                self.thinker  # noqa: B018
-            except Exception as error:  # told again when a move is asked for
-                self.log(f"not ready: {error}")
         self.rules = rules
+        if rules.kind != "none":
+            self.make_thinker()
         for side in self.sides.values():
             side.clock = Clock(rules, self.manners.lag)
+
+    def make_thinker(self) -> None:
+        """Before a clock runs: nets that load later would lose the game on time."""
+        try:
+            self.thinker  # noqa: B018
+        except Exception as error:  # told again when a move is asked for
+            self.log(f"not ready: {error}")
 
     def play(self, move: int, colour: int) -> None:
         """A turn that somebody else decided. Superko is not held against it: others count positions in other ways."""
@@ -158,8 +167,7 @@ class Player:
         board, placed = replay(record, count, komi, self.ko)
         self.board, self.placed = board, placed
         self.sides = self.new_sides()
-        if board.size in self.known:
-            self.known[board.size].forget()
+        self.begin_anew()
 
     def record(self, black: str = "", white: str = "", result: str = "?") -> GameRecord:
         """The game so far, ready for `write_game`."""
@@ -191,12 +199,18 @@ class Player:
                 self.known[size] = self.thinkers(size)
             return self.known[size]
 
-    def is_made(self, seconds: float) -> bool:
-        """Whether no other thread is making the thinker, or is done within so many seconds."""
-        made = self.opening.acquire(timeout=min(seconds, threading.TIMEOUT_MAX))
-        if made:
-            self.opening.release()
-        return made
+    def wait_for_thinker(self, clock: Clock) -> tuple[bool, float]:
+        """Whether to do without it, for lack of time, and the seconds that making it took, here or in another thread."""
+        if clock.is_short():
+            return True, 0.0
+        if self.board.size in self.known:
+            return False, 0.0
+        began = self.now()
+        if not self.opening.acquire(timeout=min(clock.hard_limit() / 2, threading.TIMEOUT_MAX)):
+            return True, self.now() - began
+        self.opening.release()
+        self.thinker  # noqa: B018  (what can't be opened is an error, and no reason to play anything)
+        return False, self.now() - began
 
     def genmove(
         self,
@@ -231,9 +245,9 @@ class Player:
         board = self.position(colour)
         if self.board.ended and self.board.size in self.known:  # what was searched took the game for over
             self.thinker.forget()
-        hurry = side.clock.is_short() or not self.is_made(side.clock.hard_limit() / 2)
-        planned = side.clock.allowance(self.board.ply, board.size**2)
-        limits = self.limits(planned, 0.0 if planned is None else side.clock.extra(planned), only)
+        hurry, waited = self.wait_for_thinker(side.clock)
+        planned, extra = self.plan(side.clock, waited)
+        limits = self.limits(planned, extra, only)
         report, failed = self.think(board, limits, watch, every, hurry=hurry)
         if only is not None:
             move, why = first_of(board, report, {point for point in only if board.is_legal(point)}), ""
@@ -242,7 +256,7 @@ class Player:
         else:
             move, why = self.decide(board, report, side, agreed=self.agreed and not hurry)
         seconds = self.now() - started
-        side.clock.spend(seconds, None if planned is None else planned + report.extra)
+        side.clock.spend(seconds, None if planned is None else waited + planned + report.extra)
         self.last = Choice(move, report, seconds, failed or why)
         return self.last
 
@@ -277,6 +291,15 @@ class Player:
         if board.ended:
             board.record["passes"] = 0
         return board
+
+    def plan(self, clock: Clock, waited: float) -> tuple[float | None, float]:
+        """Seconds for this move, and more if it is hard to decide; what waiting for the thinker took is gone."""
+        planned = clock.allowance(self.board.ply, self.board.size**2)
+        if planned is None:
+            return None, 0.0
+        if waited:
+            return max(0.0, min(planned, clock.hard_limit() / 2 - waited)), 0.0
+        return planned, clock.extra(planned)
 
     def limits(self, planned: float | None, extra: float, only: frozenset[int] | None) -> Limits:
         seconds = self.manners.seconds if planned is None else planned

@@ -358,12 +358,48 @@ def test_a_clock_does_not_run_while_nets_load() -> None:
     assert not made
     player.set_time(TimeRules("absolute", 0.4))
     assert made == [5] and player.genmove(BLACK).move == 0 and not player.sides[BLACK].clock.flagged
-    player.new_game(4)
+    player.known.clear()
     threading.Thread(target=lambda: player.thinker).start()
     while len(made) < 2:
         time.sleep(0.001)
     choice = player.genmove(BLACK)
     assert choice.why == "time is short" and not player.sides[BLACK].clock.flagged
+
+
+@pytest.mark.parametrize("how", ["new game", "load"])
+def test_another_size_of_board_has_its_thinker_before_the_clock_runs(how: str) -> None:
+    made: list[int] = []
+    player = Player(lambda size: made.append(size) or Scripted((0, 0.0)), Manners(), size=5)  # type: ignore[func-returns-value]
+    player.new_game(7)
+    assert made == []
+    player.set_time(TimeRules("absolute", 10.0))
+    other = Player(lambda size: Scripted(), size=9)
+    player.new_game(9) if how == "new game" else player.load(other.record())
+    assert made == [7, 9] and player.sides[BLACK].clock.main == 10
+    player.genmove(BLACK)
+    assert made == [7, 9]
+
+
+def test_making_a_thinker_costs_time_but_is_not_learnt_as_an_overrun() -> None:
+    """One that could not be made when the clock was set, and is in the first move: the moves after it have their time."""
+    moments, tries = [0.0], []
+    thinker = Scripted(*[(point, 0.0) for point in (0, 2, 4)])
+
+    def late(size: int) -> Scripted:
+        tries.append(size)
+        if len(tries) == 1:
+            raise OSError("the disk sleeps")
+        moments[0] += 20.0
+        return thinker
+
+    player = Player(late, Manners(), size=9, now=lambda: moments[0])  # type: ignore[arg-type, return-value]
+    player.set_time(TimeRules("absolute", 60.0))
+    for _ in range(3):
+        player.genmove(BLACK)
+    planned = [limits.seconds for limits in thinker.limits]
+    assert tries == [9, 9] and player.sides[BLACK].clock.main == pytest.approx(40, abs=0.1)
+    assert all(seconds is not None and seconds > 1 for seconds in planned)
+    assert player.sides[BLACK].clock.overrun < 0.1
 
 
 def test_after_two_passes_thinkers_see_a_game_that_goes_on() -> None:
