@@ -100,7 +100,8 @@ def checksum(state: Mapping[str, Any]) -> str:
     for name in sorted(state):
         value = torch.as_tensor(state[name]).detach().cpu().contiguous()
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
-        digest.update(value.reshape(-1).view(torch.uint8).numpy().tobytes())
+        if value.numel():  # torch has no bytes of nothing
+            digest.update(value.reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
 
 

@@ -14,8 +14,9 @@ from hydra import compose, initialize_config_dir
 from omegaconf import open_dict
 
 from data.features import PLANES
+from data.pattern_files import read_patterns, write_patterns
 from models.card import NetFileError, read_card
-from models.checkpoint import checksum
+from models.checkpoint import checksum, checksum_of_patterns
 from models.engines import INPUT, OUTPUT, SIDE
 from models.export import CHECKSUM, compare_moves, compare_values, head
 from models.inference import Inference, from_checkpoint, open_net
@@ -24,6 +25,7 @@ from pipelines.wiring import CONF, ROOT, explain
 from tests.tiny_nets import POLICY, SIZE, VALUE, judged_dataset, random_positions, tiny_net, write_checkpoint
 
 POINTS = SIZE * SIZE
+PRETRAINED = ROOT / "models" / "pretrained"
 SYMMETRIC = {**POLICY, "symmetric": True}
 
 
@@ -256,13 +258,30 @@ def test_an_onnx_file_without_weights_beside_it_is_known_by_its_card(made, tmp_p
 
 
 def test_a_checksum_knows_names_shapes_types_and_numbers_but_no_order(made):
-    state = {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor(3)}
+    state = {
+        "a": torch.arange(6.0).view(2, 3),
+        "b": torch.tensor(3),
+        "none": np.zeros(0, np.int64),
+        "half": torch.ones(2).bfloat16(),
+    }
     assert checksum(state) == checksum(dict(reversed(state.items()))) == checksum({**state, "a": state["a"].t().contiguous().t()})
     others = [
-        {"c": state["a"], "b": state["b"]}, {**state, "a": state["a"].view(3, 2)}, {**state, "a": state["a"].double()},
-        {**state, "b": torch.tensor(4)}, {"a": state["a"]},
+        {"c" if name == "a" else name: value for name, value in state.items()}, {**state, "a": state["a"].view(3, 2)},
+        {**state, "a": state["a"].double()}, {**state, "b": torch.tensor(4)}, {"a": state["a"]}, {**state, "none": np.zeros(0)},
     ]  # fmt: skip
-    assert len({checksum(other) for other in (state, *others)}) == 6
+    assert len({checksum(other) for other in (state, *others)}) == 7
+
+
+def test_policies_of_patterns_are_known_by_their_weights_too(tmp_path):
+    found = {}
+    for kind in ("rollout", "tree"):
+        patterns = read_patterns(PRETRAINED / f"{kind}.safetensors")
+        write_patterns(tmp_path / "again.safetensors", replace(patterns, about={"size": 19}))
+        paths = (PRETRAINED / f"{kind}.safetensors", tmp_path / "again.safetensors")
+        found[kind] = {evaluate_model.checksum_of(path, open_net(path)) for path in paths}
+        changed = replace(patterns, weights=patterns.weights + np.float32(1))
+        assert len(found[kind]) == 1 and checksum_of_patterns(changed) not in found[kind]
+    assert found["rollout"] != found["tree"] and None not in found["rollout"]
 
 
 # --- files that come to be together
