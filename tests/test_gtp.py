@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
@@ -19,11 +19,11 @@ from hydra import compose, initialize_config_dir
 
 from data.board import Board
 from data.coords import BLACK, PASS, WHITE, from_gtp, to_gtp
-from mcts.fakes import FakePolicy
-from mcts.gtp import Engine
+from mcts.fakes import FakePolicy, FakeValue
+from mcts.gtp import CONTROL, Engine
 from mcts.gtp_commands import COMMANDS
 from mcts.params import SearchParams
-from mcts.player import Manners, Player
+from mcts.player import RESIGN, Choice, Manners, Player
 from mcts.policy_player import RandomPlayer
 from mcts.protocols import Candidate, Limits, Report, Watch
 from mcts.report import Wanted, to_cgos, to_kata, to_lz, to_table
@@ -543,6 +543,53 @@ def test_2000_fuzzed_lines(seed: int, tmp_path: Path, monkeypatch: pytest.Monkey
             assert before.is_legal(move, colour), (line, answer)
     talk.player.board.check()
     assert not any("Traceback" in text for text in talk.said)
+    assert not list(tmp_path.iterdir())
+
+
+class Honest(Player):
+    """Looks at each of its own moves again, on the board as it was before."""
+
+    def genmove(self, colour: int, *arguments: Any, **options: Any) -> Choice:
+        before = self.board.copy()
+        choice = super().genmove(colour, *arguments, **options)
+        assert choice.move == RESIGN or before.is_legal(choice.move, colour), f"an illegal move {choice.move}"
+        return choice
+
+
+def fuzz_a_search(count: int, seed: int) -> None:
+    """Lines through `Engine.serve`, with searches behind it that may ponder: an answer to each, and nothing else."""
+    params = SearchParams(threads=1, nodes=300, n_thr=2, leaves=4, seed=seed)
+    said: list[str] = []
+    thinkers = lambda size: Search(params, policy=FakePolicy(), value=FakeValue())  # noqa: E731
+    player = Honest(thinkers, Manners(seconds=0.5, simulations=8, ponder=seed % 2 == 0), size=5, log=said.append)
+    out = io.BytesIO()
+    lines = list(fuzzed_lines(count, seed))
+    Engine(lambda: player, out, log=said.append).serve(io.BytesIO("\n".join(lines).encode("utf-8", "replace")))
+    player.close()
+    answers = out.getvalue().decode()
+    assert answers.endswith("\n\n") and "\n\n\n" not in answers
+    asked = [words for line in lines if (words := line.translate(CONTROL).split("#", 1)[0].split())]
+    found = answers.removesuffix("\n\n").split("\n\n")
+    assert len(found) == len(asked)
+    for words, answer in zip(asked, found, strict=True):
+        number = words[0] if words[0].isascii() and words[0].isdigit() else ""
+        assert re.match(rf"[=?]{number}( |\n|$)", answer) and "internal error" not in answer, (words, answer)
+    assert not [text for text in said if "Traceback" in text or "failed" in text or "went on without" in text]
+    player.board.check()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_fuzzed_lines_and_a_search(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fuzz_a_search(scaled(400, 20), seed)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10, 14))
+def test_10_000_fuzzed_lines_and_a_search(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fuzz_a_search(2500, seed)
     assert not list(tmp_path.iterdir())
 
 

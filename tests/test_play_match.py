@@ -1,6 +1,7 @@
 """Matches: faults of engines decide games and are told, a match goes on where it stopped, and the figures are right."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -355,6 +356,21 @@ def test_the_script_plays_own_engines(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "play_match: search.lam=2: search parameter lam=2.0: from 0 to 1 is possible\n")
     done = subprocess.run([*script, f'white="threads=1 {own}"', "games=1"], capture_output=True, text=True, timeout=100)
     assert done.returncode == 0 and len((tmp_path / "match" / "results.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_searches_do_not_lose_games_of_one_second_on_time(tmp_path: Path) -> None:
+    """Real games through pipes at one second for all moves, 20 of them; `LAMBDAGO_GAMES=200` plays 200."""
+    own = "search=rollouts_only policy=none value=none threads=1 search.nodes=5000 resign=null"
+    players = [f'black="{own} seed=1"', f'white="{own} seed=2"']
+    games = int(os.environ.get("LAMBDAGO_GAMES", 20))
+    rules = ["size=9", "komi=7", "main_time=1", "opening_moves=2", f"games={games}"]
+    summary = play_match.run(config(tmp_path, *players, *rules))
+    lines = [json.loads(line) for line in (tmp_path / "match" / "results.jsonl").read_text().splitlines()]
+    assert summary["games"] == len(lines) == games and not summary["faults"]
+    assert not [line for line in lines if line["result"].endswith(("+T", "+F"))]
+    assert min(line["moves"] for line in lines) > 20  # they were played, not given up
+    assert np.median([seconds for line in lines for seconds in line["seconds"].values()]) > 0.3  # and thought about
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The search as a whole: its sign, small boards solved, nets that misbehave, repeatability, bounds and baselines."""
 
+import os
 import resource
 import threading
 import time
@@ -663,15 +664,17 @@ def test_rollouts_alone_come_near_the_bare_kernel(think) -> None:
         began = time.thread_time()
         search.think(Board(19), Limits(simulations=20_000))
         shares.append(bare / (time.thread_time() - began))
-    assert max(shares) > 0.85
+    assert max(shares) > 0.9, shares
 
 
 @pytest.mark.slow
 def test_a_long_search_takes_no_more_memory_than_its_node_limit(think) -> None:
+    """A minute; `LAMBDAGO_HOURS=1` makes it an hour."""
+    seconds = 3600 * float(os.environ.get("LAMBDAGO_HOURS", 1 / 60))
     search = Search(SearchParams(nodes=2000, n_thr=2, cache=500), policy=FakePolicy(), value=material())
     sizes = []
     for _ in range(6):
-        report = think(search, Board(19), seconds=10)
+        report = think(search, Board(19), seconds=seconds / 6)
         assert search.tree is not None and search.tree.head.n_nodes <= 2000
         assert report.simulations > 1000 and all(len(cache) <= 500 for cache in search.caches.values())
         sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
