@@ -4,7 +4,6 @@ A row is a row of the file: of positions/... with layout=packed, of states with 
 r // 8 turned by symmetry r % 8; `copies` is 8 then, else 1. Nothing here needs compiled code, so looking starts at once.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +22,7 @@ class InspectionError(ValueError):
 
 def open_dataset(path: str | Path) -> DatasetFile:
     """A dataset whose parts are all there; `DatasetError` or `InspectionError` where it is none."""
-    try:
-        file = DatasetFile(path)
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise InspectionError(f"{path}: its description is damaged ({str(error)[:100]}); build the dataset again") from None
+    file = DatasetFile(path)
     for name in required_names(file.layout):
         if not isinstance(file.file.get(name), h5py.Dataset):
             raise InspectionError(f"{path}: {name} is not in the file; build the dataset again")

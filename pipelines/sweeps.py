@@ -139,15 +139,21 @@ def watched(script: str) -> Iterator[None]:
         yield
     finally:
         if SweepStarted.folder is not None:
-            try:
-                jobs = read_jobs(SweepStarted.folder)
-            except SweepError as error:
-                print(f"{script}: {error}", file=sys.stderr)
-                sys.exit(2)
-            if jobs:
-                report(SweepStarted.folder, jobs)
+            jobs = reported(SweepStarted.folder, script)
             if sys.exc_info()[0] is None:
                 conclude(script, jobs)
+
+
+def reported(folder: Path, script: str) -> list[Job]:
+    """The jobs of a sweep, after the table of them was shown."""
+    try:
+        jobs = read_jobs(folder)
+        if jobs:
+            report(folder, jobs)
+        return jobs
+    except SweepError as error:
+        print(f"{script}: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def conclude(script: str, jobs: list[Job]) -> None:
@@ -188,8 +194,9 @@ def read_job(path: Path) -> Job:
     try:
         job = Job(**read_json(path))
         sound = isinstance(job.number, int) and isinstance(job.objective, str) and job.direction in DIRECTIONS
-        sound &= job.state in ("done", "failed", "stopped") and all(isinstance(text, str) for text in job.overrides)
-        sound &= all(isinstance(value, int | float) for value in job.metrics.values())
+        sound &= job.state in ("done", "failed", "stopped") and isinstance(job.error, str | None)
+        sound &= isinstance(job.overrides, list) and all(isinstance(text, str) for text in job.overrides)
+        sound &= all(isinstance(value, float) or type(value) is int for value in job.metrics.values())
         if not sound:
             raise TypeError
         return job
@@ -273,8 +280,11 @@ def read_curve(folder: Path, objective: str) -> list[tuple[int, float]]:
     """The objective over positions trained, from a run's metrics.csv."""
     if not (folder / "metrics.csv").is_file():
         return []
-    with (folder / "metrics.csv").open(newline="", encoding="utf-8") as lines:
-        return [(int(row["positions"]), float(row[objective])) for row in csv.DictReader(lines) if row.get(objective)]
+    try:
+        with (folder / "metrics.csv").open(newline="", encoding="utf-8") as lines:
+            return [(int(row["positions"]), float(row[objective])) for row in csv.DictReader(lines) if row.get(objective)]
+    except (ValueError, KeyError, TypeError):
+        raise SweepError(f"{folder / 'metrics.csv'}: damaged; delete {folder}, and the job is done again") from None
 
 
 def show(value: float | None) -> str:

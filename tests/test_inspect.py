@@ -413,7 +413,7 @@ def test_a_file_that_is_no_dataset_is_refused(datasets, damaged, tmp_path):
     path = damaged("plain")
     with h5py.File(path, "r+") as file:
         del file.attrs["split_rows"]
-    with pytest.raises(InspectionError, match="description is damaged"):
+    with pytest.raises(DatasetError, match="description is damaged"):
         inspect(f"dataset={path}")
 
 
