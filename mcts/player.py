@@ -4,6 +4,7 @@ Manners: it resigns when its best move has been worth less than `resign` for thr
 sensible is left, or when the game is won as the board stands, whether dead stones count or not (see `Manners.agreed`): if the
 thinker wants to pass, and in any case if the opponent has passed. A thinker that fails does not lose the game: what went wrong is
 told to `log`, and a sensible move is played in its stead. Pondering runs on the opponent's time in a thread of its own.
+Thinking about a move ends early where it is settled and takes more of a clock where it is hard; an analysis does neither.
 
 Thinkers come from a function of the board's size, called when one is first needed: nets fit one size.
 """

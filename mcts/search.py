@@ -6,7 +6,7 @@
 The thread that calls `think` owns the tree. It descends for a block of leaves at a time, hands the block to the rollout
 threads and what is wanted of nets to their queues, and backs up whatever comes back over one queue, in whatever order.
 It waits only where nothing is left to start. A part that breaks is reported and done without: the search always ends, in
-time, with a move.
+time, with a move. Where `Limits` allow it, it ends before its time (`settled`) or after it (`extended`).
 
 Any of the parts may be missing, see `params.py`. Values in the tree are Black's; a `Report` is for the player to move.
 """

@@ -446,7 +446,7 @@ def test_a_thinker_can_be_stopped_and_watched(think) -> None:
     timer = threading.Timer(0.3, stop.set)
     timer.start()
     report = search.think(Board(9), Limits(stop=stop), seen.append, 0.05)
-    assert 0.3 <= report.seconds < 0.6
+    assert 0.25 <= report.seconds < 0.6  # the timer began a little before
     assert 3 <= len(seen) <= 7 and [r.simulations for r in seen] == sorted(r.simulations for r in seen)
 
     def angry(report: Report) -> None:
