@@ -3,7 +3,7 @@
 A *node* is a position that has moves of its own. Its moves are a slice of `moves`; the first `opened` of them were tried
 and have an *edge*, where the statistics stand; behind them stands the best of the rest, the only one that can be tried
 next, since moves never tried differ in nothing but their prior. So a choice looks at tried moves only, and the store
-holds 12 bytes for a move and 56 for a tried one. The root is node 0, and the edge into it, which no move belongs to,
+holds 12 bytes for a move and 48 more for a tried one. The root is node 0, and the edge into it, which no move belongs to,
 edge 0; everywhere else 0 means that there is none.
 
 Sums are from Black's view. Virtual visits stand apart from the real ones and enter where a child is chosen:
