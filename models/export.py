@@ -26,10 +26,12 @@ OPSET = 20
 CALIBRATION_BATCH = 32
 
 
-def to_safetensors(net: Any) -> bytes:
+def to_safetensors(net: Any, *, half: bool = False) -> bytes:
+    """With `half` in 16 bits a number."""
     from safetensors.torch import save
 
-    return save({name: value.contiguous() for name, value in net.state_dict().items()})
+    state = {name: value.half() if half and value.is_floating_point() else value for name, value in net.state_dict().items()}
+    return save({name: value.contiguous() for name, value in state.items()})
 
 
 def to_onnx(net: Any, card: Card) -> bytes:

@@ -265,7 +265,7 @@ def from_safetensors(path: Path, card: Card) -> Any:
     from models.checkpoint import make_net
 
     try:
-        tensors = load(read_described(path, card))
+        tensors = {name: as_float(value) for name, value in load(read_described(path, card)).items()}
         with torch.device("meta"):  # no memory and no random numbers for weights that are there already
             net = make_net(card.net)
         net.load_state_dict(tensors, assign=True)
@@ -274,6 +274,11 @@ def from_safetensors(path: Path, card: Card) -> Any:
     except ValueError as error:
         raise error if isinstance(error, NetFileError) else NetFileError(f"{path}: {first_line(error)}") from None
     return net
+
+
+def as_float(value: Any) -> Any:
+    """Numbers of 16 bits as the nets compute with."""
+    return value.float() if value.is_floating_point() else value
 
 
 def can_run_onnx() -> bool:

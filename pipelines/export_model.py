@@ -31,6 +31,7 @@ TYPES: dict[str, Any] = {
     **dict.fromkeys(("checkpoint", "output"), str),
     **dict.fromkeys(("dataset", "name", "evaluation", "notes"), str | None),
     **dict.fromkeys(("calibration", "parity", "threads", "seed"), int),
+    "half": bool,
     "formats": tuple[str, ...],
     "batches": tuple[int, ...],
     "overwrite": bool,
@@ -170,7 +171,7 @@ def write_files(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path],
 
     contents = {}
     if "weights" in paths:
-        contents["weights"] = to_safetensors(net)
+        contents["weights"] = to_safetensors(net, half=options["half"])
     if "onnx" in paths or "int8" in paths:
         contents["onnx"] = to_onnx(net, card)
     if "int8" in paths:

@@ -102,6 +102,15 @@ def test_each_file_answers_like_the_checkpoint(made, kind, engine, batch):
         assert compare_values(standard, answers)["largest_difference"] < 0.05
 
 
+def test_weights_in_half_the_bytes_answer_nearly_the_same(made, tmp_path):
+    export(tmp_path, f"checkpoint={made['policy']}", "formats=[safetensors]", "half=true")
+    small, whole = tmp_path / "policy.safetensors", made["out"] / "policy.safetensors"
+    assert small.stat().st_size < 0.6 * whole.stat().st_size
+    packed, to_play = random_positions(20)
+    one, other = (open_net(path, engine="fp32", device="cpu").answer_packed(packed, to_play) for path in (small, whole))
+    assert 0 < np.abs(np.exp(one) - np.exp(other)).max() < 0.01
+
+
 def test_the_card_opens_in_int8_on_a_cpu_and_a_file_as_what_it_is(made):
     out = made["out"]
     assert open_net(out / "policy.json", device="cpu").name == "onnxruntime int8"
