@@ -19,7 +19,7 @@ from mcts.rollout_kernels import is_sensible, new_state
 from mcts.rollouts import Rollouts
 
 AT_A_TIME = 4  # rollouts of one move
-WIDTH = 0.35  # of the interval: times the square root of log(all) / tried
+WIDTH = 0.5  # of the interval: times the square root of log(all) / tried
 
 
 class RolloutPlayer:
