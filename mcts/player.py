@@ -22,7 +22,7 @@ from data.coords import BLACK, MAX_SIZE, PASS, WHITE, to_gtp
 from data.record import GameRecord
 from mcts.clock import Clock, TimeRules
 from mcts.dead_stones import Judgement, judge, to_result
-from mcts.policy_player import RandomPlayer, has_passed, is_won, sensible_moves
+from mcts.policy_player import RandomPlayer, draw, has_passed, is_won, sensible_moves
 from mcts.positions import replay
 from mcts.protocols import Candidate, Limits, Report, Thinker, Watch
 
@@ -385,9 +385,7 @@ class Player:
 def draw_by_visits(candidates: list[Candidate], temperature: float, random: np.random.Generator) -> Candidate:
     """One of them, as likely as its visits to the power of 1 / temperature say; the first if none was visited."""
     tried = [candidate for candidate in candidates if candidate.visits] or candidates[:1]
-    logs = np.log([max(candidate.visits, 1) for candidate in tried]) / temperature
-    weights = np.exp(logs - logs.max())
-    return tried[int(random.choice(len(tried), p=weights / weights.sum()))]
+    return tried[draw(np.array([float(max(candidate.visits, 1)) for candidate in tried]), temperature, random)]
 
 
 def first_of(board: Board, report: Report, moves: set[int]) -> int:

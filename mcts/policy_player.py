@@ -80,9 +80,7 @@ class PolicyPlayer:
         if self.policy is None:
             self.random.shuffle(ranked)
         elif self.temperature > 0 and len(ranked) > 1 and board.ply < self.varied_moves:
-            logs = np.log(np.maximum(priors[ranked], 1e-12)) / self.temperature
-            weights = np.exp(logs - logs.max())
-            ranked.insert(0, ranked.pop(int(self.random.choice(len(ranked), p=weights / weights.sum()))))
+            ranked.insert(0, ranked.pop(draw(priors[ranked], self.temperature, self.random)))
         return ranked
 
     def worth(self, board: Board, packed: np.ndarray) -> float:
@@ -102,6 +100,13 @@ class RandomPlayer(PolicyPlayer):
 
     def __init__(self, *, seed: int = 0, name: str = "random"):
         super().__init__(None, seed=seed, name=name)
+
+
+def draw(weights: np.ndarray, temperature: float, random: np.random.Generator) -> int:
+    """A place, as likely as its weight to the power of 1 / temperature says."""
+    logs = np.log(np.maximum(weights, 1e-12)) / temperature
+    odds = np.exp(logs - logs.max())
+    return int(random.choice(len(odds), p=odds / odds.sum()))
 
 
 def sensible_moves(board: Board, packed: np.ndarray | None = None) -> list[int]:
