@@ -22,7 +22,8 @@ demo: .venv/installed  ## the main job on the games that ship with the project, 
 	$(BIN)/python pipelines/run_demo.py
 
 test: .venv/installed  ## fast tests, 5 minutes at most
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu"
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu and not clock"
+	$(BIN)/python -m pytest -m "clock and not slow and not gpu"
 
 test-all: .venv/installed  ## all tests
 	$(BIN)/python -m pytest

