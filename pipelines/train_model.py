@@ -315,12 +315,18 @@ def check_words(net: Any, state: dict[str, Any], path: Path) -> None:
 
 
 def begin_with(net: Any, path: str) -> None:
-    """Weights of another run, where name and shape agree; planes that the other net had not begin with weight 0."""
+    """Weights of another run, where name and shape agree; planes that the other net had not begin with weight 0.
+
+    Where the other net had symmetric layers and this one has ordinary ones, it begins as one that computes the same.
+    """
     import torch
 
-    from models.checkpoint import read_checkpoint
+    from models.checkpoint import load_net, read_checkpoint
 
-    theirs = {name[4:]: value for name, value in read_checkpoint(path)["state_dict"].items() if name.startswith("net.")}
+    checkpoint = read_checkpoint(path)
+    theirs = {name[4:]: value for name, value in checkpoint["state_dict"].items() if name.startswith("net.")}
+    if checkpoint["hyper_parameters"]["model"]["net"].get("symmetric") and not has_symmetric_layers(net):
+        theirs = load_net(path)[0].state_dict()
     taken = 0
     with torch.no_grad():
         for name, value in net.state_dict().items():
@@ -339,6 +345,12 @@ def begin_with(net: Any, path: str) -> None:
     if taken == 0:
         raise TrainingError(f"start={path}: no weight there fits this net")
     console.print(f"beginning with {taken} of {len(net.state_dict())} weights of {path}", markup=False)
+
+
+def has_symmetric_layers(net: Any) -> bool:
+    from models.symmetric import SymmetricConv
+
+    return any(isinstance(layer, SymmetricConv) for layer in net.modules())
 
 
 def has_fewer_planes(other: Any, value: Any) -> bool:

@@ -363,6 +363,17 @@ def test_weights_of_other_widths_are_left_out_and_counted(
     assert found and 0 < int(found[1]) < int(found[2])
 
 
+def test_an_ordinary_net_begins_as_the_symmetric_one_it_starts_from(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=320", "validate_every=160")
+    path = tmp_path / "checkpoints" / "last.ckpt"
+    symmetric, config = load_net(path)
+    net = make_net({**config["model"]["net"], "symmetric": False})
+    train_model.begin_with(net, str(path))
+    planes = torch.randint(0, 2, (4, 48, 9, 9), dtype=torch.uint8)
+    with torch.no_grad():
+        assert torch.equal(net.to(memory_format=torch.channels_last).eval()(planes), symmetric(planes))  # type: ignore[call-overload]
+
+
 @pytest.mark.parametrize(
     "wrong",
     ["seed=abc", "threads=-1", "loader.pool_rows=0", "loader.num_workers=-1", "loader.eval_batch_size=-1", "loader.epoch_rows=x",
