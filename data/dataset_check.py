@@ -21,8 +21,9 @@ from data import symmetry
 from data.board_kernels import VERTICES, new_boards
 from data.coords import BLACK, EMPTY, PASS, WHITE, to_gtp
 from data.dataset_rows import Rows, to_points
+from data.errors import first_line
 from data.features import ROW_BYTES, plane_names
-from data.hdf5 import FLAT_COLUMNS, GAME_COLUMNS, POSITION_COLUMNS, SETUP_COLUMNS, first_line
+from data.hdf5 import FLAT_COLUMNS, GAME_COLUMNS, POSITION_COLUMNS, SETUP_COLUMNS
 from data.identity import SPLITS, identity, opening_identity, split_of
 from data.ladder_kernels import new_steps
 from data.loader import read_rows

@@ -16,6 +16,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
 
+from data.errors import first_line
+
 AHEAD = 3  # tasks waiting for each worker
 
 
@@ -123,7 +125,3 @@ def run_on_dask(executor: Executor, function: Callable[[Any], Any], tasks: Itera
             raise ExecutorError(
                 f"the Dask scheduler at {where} is gone ({why}); what is finished is kept: run it again"
             ) from None
-
-
-def first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

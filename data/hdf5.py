@@ -34,6 +34,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 
+from data.errors import first_line
 from data.features import FEATURES, PLANES, ROW_BYTES, plane_names
 
 SCHEMA = 1
@@ -220,7 +221,3 @@ def create_column(group: h5py.Group, name: str, rows: int, dtype: Any) -> h5py.D
     if rows == 0 or dtype is TEXT:  # text lives outside the column: a filter would see only its addresses
         return group.create_dataset(name, (rows,), dtype)
     return group.create_dataset(name, (rows,), dtype, chunks=(min(rows, 65536),), **column_filter())
-
-
-def first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

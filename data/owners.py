@@ -15,7 +15,8 @@ import h5py
 import numpy as np
 
 from data import atomic
-from data.hdf5 import DatasetError, DatasetFile, column_filter, first_line
+from data.errors import first_line
+from data.hdf5 import DatasetError, DatasetFile, column_filter
 
 SURE = 127
 WHAT = "LambdaGo owners"

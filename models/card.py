@@ -80,8 +80,9 @@ def what_is_wrong(card: Card) -> str:
         return f"for boards of size {card.size!r}, this program plays on 2 to 19"
     if type(card.least) is not int or not 0 <= card.least <= card.size:
         return f"a damaged card: least={card.least!r}, a board of 2 to {card.size}, or 0"
-    if not all(isinstance(value, dict) for value in (card.net, card.files, card.data, card.compute, card.accuracy)):
-        return "a damaged card: net, files, data, compute and accuracy are objects"
+    tables = {name: getattr(card, name) for name in ("net", "files", "data", "compute", "accuracy", "parity", "made")}
+    if wrong := [name for name, value in tables.items() if not isinstance(value, dict)]:
+        return f"a damaged card: {', '.join(wrong)} should be an object"
     if not isinstance(card.planes, list | tuple) or not card.planes:
         return "a damaged card: planes is a list of names"
     known = [*plane_names(), COLOUR_PLANE]

@@ -28,8 +28,9 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from data.atomic import write_text
+from data.errors import first_line
 from pipelines.console import console, make_table
-from pipelines.wiring import ROOT, explain, first_line
+from pipelines.wiring import ROOT, explain
 
 SWEEP_FILE, JOB_FILE = "sweep.json", "job.json"
 DIRECTIONS = ("minimize", "maximize")

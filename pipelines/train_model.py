@@ -14,11 +14,12 @@ from omegaconf import DictConfig, OmegaConf
 from yaml import YAMLError
 
 from data.atomic import write_text
+from data.errors import first_line
 from models.engines import cores
 from pipelines import sweeps
 from pipelines.console import clock, console
 from pipelines.options import convert
-from pipelines.wiring import CONF, first_line, plain, script
+from pipelines.wiring import CONF, plain, script
 
 # torch and Lightning take two seconds to import, and read the environment that `prepare_threads` sets: functions import them.
 

@@ -27,6 +27,8 @@ from hydra.types import RunMode  # noqa: E402
 from omegaconf import DictConfig, OmegaConf  # noqa: E402
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException  # noqa: E402
 
+from data.errors import first_line  # noqa: E402
+
 OmegaConf.register_new_resolver("short", lambda direction: str(direction)[:3], replace=True)  # min, max
 OmegaConf.register_new_resolver("times", lambda a, b: None if a is None else a * b, replace=True)
 OmegaConf.register_new_resolver("first", lambda *values: next((v for v in values if v), None), replace=True)
@@ -106,6 +108,8 @@ def explain(error: BaseException) -> str | None:
         return f"{error.strerror or first_line(error)}{where}"
     if isinstance(error, ValueError) and type(error) is not ValueError:
         return str(error)
+    if isinstance(error, RuntimeError) and "home directory" in str(error):  # ~name of nobody, by Path.expanduser
+        return f"a path with ~: {first_line(error)}"
     return None
 
 
@@ -115,10 +119,6 @@ def chain(error: BaseException) -> list[BaseException]:
     while (cause := errors[-1].__cause__ or errors[-1].__context__) is not None and cause not in errors:
         errors.append(cause)
     return errors
-
-
-def first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def find_weights(path: str) -> Path:
