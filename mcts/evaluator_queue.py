@@ -22,7 +22,7 @@ import numpy as np
 
 from data.symmetry import COUNT
 from mcts.protocols import Net
-from mcts.tree_kernels import POLICY
+from mcts.tree_store import POLICY
 
 KIND_NAMES = ("policy net", "value net")
 

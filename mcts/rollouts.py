@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from data.board_kernels import VERTICES
-from mcts import tree_kernels
+from mcts import expansion_kernels, position_kernels
 from mcts.leaf_kernels import finish_uniform
 from mcts.rollout_kernels import new_state
 
@@ -40,7 +40,7 @@ class TreePolicy(Protocol):
     def weigh(self, boards: np.ndarray, leaves: np.ndarray, count: int, weights: np.ndarray) -> None:
         """Weights of moves, from 0, to rows of `weights` float32 [count, points]; they begin as 0 and need not sum to 1.
 
-        Row k is of board k + 1, and only rows whose leaf has `GROW` in `leaves["work"]` are asked for (see `tree_kernels`).
+        Row k is of board k + 1, and only rows whose leaf has `GROW` in `leaves["work"]` are asked for (see `tree_store.py`).
         """
         ...
 
@@ -58,7 +58,7 @@ class UniformPriors:
     name = "uniform"
 
     def weigh(self, boards: np.ndarray, leaves: np.ndarray, count: int, weights: np.ndarray) -> None:
-        tree_kernels.uniform_weights(boards, leaves, count, weights)
+        expansion_kernels.uniform_weights(boards, leaves, count, weights)
 
 
 class RolloutThreads:
@@ -101,7 +101,7 @@ class RolloutThreads:
     def play(self, block: "Block", worker: int) -> None:
         try:
             # Here and not by who descends, so that the boards are in this core's cache.
-            tree_kernels.set_leaves(block.boards, block.leaves, block.turns, block.count)
+            position_kernels.set_leaves(block.boards, block.leaves, block.turns, block.count)
             self.rollouts.run(block.boards, 1, block.count, block.balances, self.owners[worker], self.states[worker])
         except Exception as error:  # the search reports it
             block.error = error

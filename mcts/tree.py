@@ -1,4 +1,4 @@
-"""`Tree`: the checked owner of the arrays of `tree_kernels.py`, used by one thread.
+"""`Tree`: the checked owner of the arrays of `tree_store.py`, used by one thread.
 
     tree = Tree(size, params)
     tree.begin(board)              the root is this position; what was known of it from before is kept
@@ -20,16 +20,39 @@ from data.board import Board
 from data.coords import PASS
 from data.features import ROW_BYTES
 from data.ladder_kernels import new_steps
-from mcts import tree_kernels as kernels
+from mcts import backup_kernels, expansion_kernels, position_kernels, tree_kernels, tree_store
 from mcts.params import SearchParams
 from mcts.rollout_kernels import new_state
 from mcts.rollouts import TreePolicy
+from mcts.tree_store import (
+    ASKED,
+    AWAITED,
+    EDGE,
+    GROW,
+    HEAD,
+    LEAF,
+    MAX_DEPTH,
+    MOVE,
+    NODE,
+    NONE,
+    PLACEHOLDER,
+    POLICY,
+    POSITIONAL,
+    ROOT,
+    ROOT_EDGE,
+    SIMPLE,
+    SITUATIONAL,
+    UNASKED,
+    VALUE,
+    WANT,
+    Store,
+)
 
 EDGES_A_NODE = 64  # of tried moves on average; a store that has no room for more goes on with those it has
 FEWEST_EDGES = 1024
 WELL_VISITED = 0.25  # of the visits of the most visited move
 LINE = 64  # moves of a principal line at most
-KO_RULES = {"positional": kernels.POSITIONAL, "situational": kernels.SITUATIONAL, "simple": kernels.SIMPLE}
+KO_RULES = {"positional": POSITIONAL, "situational": SITUATIONAL, "simple": SIMPLE}
 TREE_RANDOM = 1 << 20  # the tree's random state is that of a worker nobody else is
 
 
@@ -53,12 +76,12 @@ class Tree:
         self.params = params
         edges = max(FEWEST_EDGES, EDGES_A_NODE * params.nodes)
         # Pages that are never written to take no memory.
-        self.store = kernels.Store(
-            records(1, kernels.HEAD),
-            records(params.nodes, kernels.NODE),
-            records(edges, kernels.EDGE),
-            records(params.nodes * (self.points + 1), kernels.MOVE),
-            records(params.queue + max(params.leaves, params.batch) * 4, kernels.WANT),
+        self.store = Store(
+            records(1, HEAD),
+            records(params.nodes, NODE),
+            records(edges, EDGE),
+            records(params.nodes * (self.points + 1), MOVE),
+            records(params.queue + max(params.leaves, params.batch) * 4, WANT),
             np.zeros(1, np.uint64),
             new_state(params.seed, TREE_RANDOM),
         )
@@ -88,18 +111,18 @@ class Tree:
         """Call what is called rarely, on nothing: compiling it in the middle of a game could lose that on time."""
         self.clear()
         block = self.new_block(1)
-        kernels.descend(self.store, block.boards, block.leaves, block.turns, 0)
-        kernels.set_leaves(block.boards, block.leaves, block.turns, 0)
-        kernels.expand_all(self.store, block.boards, block.leaves, 0, block.weights)
+        tree_kernels.descend(self.store, block.boards, block.leaves, block.turns, 0)
+        position_kernels.set_leaves(block.boards, block.leaves, block.turns, 0)
+        expansion_kernels.expand_all(self.store, block.boards, block.leaves, 0, block.weights)
         self.finish_rollouts(block)
         self.cancel_rollouts(block)
-        self.planes(kernels.ROOT_EDGE)
-        kernels.key_wants(self.store, self.boards, self.keys)
-        self.replace_priors(kernels.ROOT_EDGE, np.zeros(self.points, np.float32))
-        self.finish_value(kernels.ROOT_EDGE, 0.0)
-        self.cancel_value(kernels.ROOT_EDGE)
-        self.line(kernels.ROOT_EDGE)
-        kernels.keep_below(self.store, kernels.ROOT_EDGE, *self.maps)
+        self.planes(ROOT_EDGE)
+        position_kernels.key_wants(self.store, self.boards, self.keys)
+        self.replace_priors(ROOT_EDGE, np.zeros(self.points, np.float32))
+        self.finish_value(ROOT_EDGE, 0.0)
+        self.cancel_value(ROOT_EDGE)
+        self.line(ROOT_EDGE)
+        tree_kernels.keep_below(self.store, ROOT_EDGE, *self.maps)
         self.clear()
 
     # --- the root
@@ -137,11 +160,11 @@ class Tree:
         while size < 2 * len(past) + 2:
             size *= 2
         self.store = self.store._replace(history=np.zeros(size, np.uint64))
-        kernels.remember(self.store.history, past)
+        expansion_kernels.remember(self.store.history, past)
         self.head.komi = board.komi
         self.head.ko_rule = KO_RULES[board.ko_rule]
         self.head.started = self.head.finished = self.head.depth_sum = self.head.n_wants = 0
-        return self.visits(kernels.ROOT_EDGE)
+        return self.visits(ROOT_EDGE)
 
     def moves_since(self, board: Board) -> list[tuple[int, int]] | None:
         """What was played since the root, if the board is from the same game and under the same rules."""
@@ -160,21 +183,21 @@ class Tree:
             return True
         if not self.head.n_nodes or self.board.ended:
             return False
-        node, edge = kernels.ROOT, kernels.ROOT_EDGE
+        node, edge = ROOT, ROOT_EDGE
         for move, colour in moves:
             if self.store.nodes["to_play"][node] != colour:
                 return False
-            edge = next((e for e in self.children(node) if self.store.edges["move"][e] == move), kernels.NONE)
+            edge = next((e for e in self.children(node) if self.store.edges["move"][e] == move), NONE)
             node = int(self.store.edges["child"][edge])
-            if edge == kernels.NONE or node == kernels.NONE:
+            if edge == NONE or node == NONE:
                 return False
-        kernels.keep_below(self.store, edge, *self.maps)
+        tree_kernels.keep_below(self.store, edge, *self.maps)
         return True
 
     def clear(self) -> None:
         self.head.n_nodes = self.head.n_moves = 0
         self.head.n_edges = 1
-        kernels.clear_edge(self.store.edges[kernels.ROOT_EDGE])
+        tree_store.clear_edge(self.store.edges[ROOT_EDGE])
 
     def grow_root(self, policy: TreePolicy) -> None:
         """Give the root its moves, if it has none yet."""
@@ -182,8 +205,8 @@ class Tree:
             return
         block = self.new_block(1)
         block.boards[1:] = block.boards[:1]
-        block.leaves["edge"] = kernels.ROOT_EDGE
-        block.leaves["work"] = kernels.GROW
+        block.leaves["edge"] = ROOT_EDGE
+        block.leaves["work"] = GROW
         block.count = 1
         self._growing[0] = 1
         self.expand(block, policy)
@@ -192,15 +215,15 @@ class Tree:
 
     def restrict_root(self, only: frozenset[int]) -> None:
         """Take all other moves from the root, where none was tried yet; what is left is in the order that `bring_best` wants."""
-        moves = self.moves_of(kernels.ROOT)
+        moves = self.moves_of(ROOT)
         kept = moves[np.isin(moves["move"], list(only))]
         if not len(kept):
             raise ValueError("of the moves to choose from none is legal")
-        answers_pass = (kept["move"] == PASS) & (self.store.nodes["passes"][kernels.ROOT] == 1)
+        answers_pass = (kept["move"] == PASS) & (self.store.nodes["passes"][ROOT] == 1)
         moves[: len(kept)] = kept[np.lexsort((-kept["prior"], ~answers_pass))]
         total = float(kept["prior"].sum())
         moves["prior"][: len(kept)] = moves["prior"][: len(kept)] / total if total else 1 / len(kept)
-        self.store.nodes["count"][kernels.ROOT] = len(kept)
+        self.store.nodes["count"][ROOT] = len(kept)
 
     # --- simulations
 
@@ -217,8 +240,8 @@ class Tree:
         boards[:1] = self.boards[:1]
         return Block(
             boards,
-            records(leaves, kernels.LEAF),
-            np.zeros((leaves, kernels.MAX_DEPTH), np.uint16),
+            records(leaves, LEAF),
+            np.zeros((leaves, MAX_DEPTH), np.uint16),
             np.zeros(leaves, np.int32),
             np.zeros((leaves, self.points), np.float32),
         )
@@ -228,32 +251,32 @@ class Tree:
 
     def descend(self, block: Block, budget: int) -> None:
         """Start up to `budget` simulations; those with work to do are in the block afterwards."""
-        block.count = int(kernels.descend(self.store, block.boards, block.leaves, block.turns, budget))
+        block.count = int(tree_kernels.descend(self.store, block.boards, block.leaves, block.turns, budget))
 
     def expand(self, block: Block, policy: TreePolicy) -> None:
         """Moves with placeholder priors for the leaves that are to grow."""
         if self._growing[0]:
             block.weights[: block.count] = 0
             policy.weigh(block.boards, block.leaves, block.count, block.weights)
-            kernels.expand_all(self.store, block.boards, block.leaves, block.count, block.weights)
+            expansion_kernels.expand_all(self.store, block.boards, block.leaves, block.count, block.weights)
 
     def finish_rollouts(self, block: Block) -> None:
-        kernels.finish_rollouts(self.store, block.leaves, block.count, block.balances)
+        backup_kernels.finish_rollouts(self.store, block.leaves, block.count, block.balances)
 
     def cancel_rollouts(self, block: Block) -> None:
-        kernels.cancel_rollouts(self.store, block.leaves, block.count)
+        backup_kernels.cancel_rollouts(self.store, block.leaves, block.count)
 
     def ask_root_value(self) -> None:
         """Want a value of the root itself, where no simulation ends."""
-        edge: Any = self.store.edges[kernels.ROOT_EDGE]
-        if edge.state == kernels.UNASKED and kernels.want(self.store, kernels.ROOT_EDGE, kernels.VALUE) and self.head.by_values:
+        edge: Any = self.store.edges[ROOT_EDGE]
+        if edge.state == UNASKED and tree_store.want(self.store, ROOT_EDGE, VALUE) and self.head.by_values:
             self.head.started += 1
             edge.virtual += self.head.n_vl
             edge.waiting += 1
 
     def ask_root_priors(self) -> None:
-        if self.store.nodes["priors"][kernels.ROOT] == kernels.PLACEHOLDER:
-            kernels.want(self.store, kernels.ROOT_EDGE, kernels.POLICY)
+        if self.store.nodes["priors"][ROOT] == PLACEHOLDER:
+            tree_store.want(self.store, ROOT_EDGE, POLICY)
 
     # --- what is wanted of nets, and their answers
 
@@ -262,29 +285,29 @@ class Tree:
         n = int(self._wanted[0])
         if n == 0:
             return [], [], []
-        kernels.key_wants(self.store, self.boards, self.keys)
+        position_kernels.key_wants(self.store, self.boards, self.keys)
         self.head.n_wants = 0
         return self.store.wants["edge"][:n].tolist(), self.store.wants["kind"][:n].tolist(), self.keys[:n].tolist()
 
     def planes(self, edge: int) -> tuple[np.ndarray, int]:
         """Packed planes of the position behind an edge, and who is to move."""
         packed = np.zeros((self.points, ROW_BYTES), np.uint8)
-        colour = kernels.encode_want(self.store, self.boards, edge, packed, self.steps, self.words)
+        colour = position_kernels.encode_want(self.store, self.boards, edge, packed, self.steps, self.words)
         return packed, int(colour)
 
     def finish_value(self, edge: int, value: float) -> None:
         """A value from Black's view."""
-        kernels.finish_value(self.store, edge, np.float32(value))
+        backup_kernels.finish_value(self.store, edge, np.float32(value))
 
     def cancel_value(self, edge: int) -> None:
-        kernels.cancel_value(self.store, edge)
+        backup_kernels.cancel_value(self.store, edge)
 
     def replace_priors(self, edge: int, answers: np.ndarray) -> None:
         """Log-probabilities float32 [points] become the priors of the node behind an edge."""
-        kernels.replace_priors(self.store, int(self.store.edges["child"][edge]), answers)
+        expansion_kernels.replace_priors(self.store, int(self.store.edges["child"][edge]), answers)
 
     def cancel_priors(self, edge: int) -> None:
-        self.store.nodes["priors"][self.store.edges["child"][edge]] = kernels.PLACEHOLDER
+        self.store.nodes["priors"][self.store.edges["child"][edge]] = PLACEHOLDER
 
     # --- reading
 
@@ -293,7 +316,7 @@ class Tree:
 
     def mean(self, edge: int) -> float:
         """Q from Black's view; NaN if nothing is known."""
-        return float(kernels.mean(self.store, edge))
+        return float(tree_kernels.mean(self.store, edge))
 
     def moves_of(self, node: int) -> np.ndarray:
         """MOVE records of a node; the first `opened` have edges."""
@@ -307,7 +330,7 @@ class Tree:
 
     def leaders(self) -> tuple[int, int, bool]:
         """Visits of the two most visited moves of the root, and whether another move, well visited too, is worth more."""
-        edges = self.store.edges.view(np.ndarray)[self.children(kernels.ROOT)]
+        edges = self.store.edges.view(np.ndarray)[self.children(ROOT)]
         visits = edges["n_v" if self.by_values else "n_r"]
         if not len(visits):
             return 0, 0, False
@@ -315,7 +338,7 @@ class Tree:
         known = edges[visits >= max(1, WELL_VISITED * first)]
         if not len(known):
             return first, second, False
-        colour, lam = int(self.store.nodes["to_play"][kernels.ROOT]), 0.0 if self.by_values else float(self.head.lam)
+        colour, lam = int(self.store.nodes["to_play"][ROOT]), 0.0 if self.by_values else float(self.head.lam)
         rolled, valued = (colour * known[w] / np.maximum(known[n], 1) for w, n in (("w_r", "n_r"), ("w_v", "n_v")))
         if lam > 0:
             valued = np.where(known["n_v"] > 0, valued, rolled)
@@ -326,7 +349,7 @@ class Tree:
     def line(self, edge: int) -> tuple[int, ...]:
         """The moves most visited from behind an edge on."""
         line = np.zeros(LINE, np.uint16)
-        return tuple(line[: int(kernels.follow(self.store, edge, line))].tolist())
+        return tuple(line[: int(tree_kernels.follow(self.store, edge, line))].tolist())
 
     # --- checks
 
@@ -335,8 +358,8 @@ class Tree:
         nodes, edges = self.store.nodes[: self.head.n_nodes], self.store.edges[: self.head.n_edges]
         assert self.started == self.finished, "simulations are in flight"
         assert not edges["virtual"].any() and not nodes["virtual"].any(), "virtual loss is left"
-        assert not edges["waiting"].any() and not (edges["state"] == kernels.ASKED).any(), "a value is awaited"
-        assert not (nodes["priors"] == kernels.AWAITED).any(), "priors are awaited"
+        assert not edges["waiting"].any() and not (edges["state"] == ASKED).any(), "a value is awaited"
+        assert not (nodes["priors"] == AWAITED).any(), "priors are awaited"
         assert not edges["growing"].any(), "a leaf was to grow and did not"
         assert self.head.n_wants == 0, "something is wanted that nobody asked a net for"
         for n, w in (("n_r", "w_r"), ("n_v", "w_v")):
@@ -362,7 +385,7 @@ class Tree:
             np.add.at(used, own, 1)
             assert (edges["node"][own] == n).all() and (edges["move"][own] == moves["move"][:opened]).all(), "an edge is lost"
             assert not moves["edge"][opened:].any(), "a move that was not tried has an edge"
-            restricted = n == kernels.ROOT and self.only is not None
+            restricted = n == ROOT and self.only is not None
             assert len(set(moves["move"].tolist())) == len(moves), "a node has a move twice"
             assert restricted or PASS in moves["move"], "a node has no pass"
             assert abs(float(moves["prior"].sum()) - 1) < 1e-3 and (moves["prior"] >= 0).all(), "priors do not sum to 1"

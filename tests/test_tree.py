@@ -5,11 +5,11 @@ import pytest
 
 from data.board import Board
 from data.coords import BLACK, PASS, WHITE
-from mcts import tree_kernels as kernels
+from mcts import position_kernels, tree_kernels
 from mcts.params import SearchParams
 from mcts.rollouts import UniformPriors
 from mcts.tree import Block, Tree
-from mcts.tree_kernels import ROOT, ROOT_EDGE
+from mcts.tree_store import ROOT, ROOT_EDGE, TERMINAL, VALUE
 from tests.boards import board_from, random_board
 
 
@@ -151,11 +151,11 @@ def test_two_passes_end_the_game_with_its_true_result_in_both_sums() -> None:
         assert tree.moves_of(ROOT)["move"][0] == PASS  # the first to be tried
         simulate(tree, 1)
         edge = tree.store.edges[tree.children(ROOT)[0]]
-        assert edge.state == kernels.TERMINAL and edge.move == PASS
+        assert edge.state == TERMINAL and edge.move == PASS
         assert (edge.n_r, edge.n_v, edge.w_r, edge.w_v) == (1, 1, result, result)
         assert int(tree.head.finished) == 1
         tree.cancel_value(ROOT_EDGE)
-        assert [edge for edge, kind in zip(*tree.wants()[:2], strict=True) if kind == kernels.VALUE] == []
+        assert [edge for edge, kind in zip(*tree.wants()[:2], strict=True) if kind == VALUE] == []
         tree.check_finished()
 
 
@@ -196,7 +196,7 @@ def test_the_rule_of_choice_is_that_of_the_design() -> None:
                 block.balances[:] = rng.integers(-5, 6, 3)
                 tree.finish_rollouts(block)
             for edge, kind, _ in zip(*tree.wants(), strict=True):
-                if kind == kernels.VALUE:
+                if kind == VALUE:
                     tree.finish_value(edge, float(rng.uniform(-1, 1)))
                 else:
                     tree.replace_priors(edge, np.log(rng.dirichlet(np.ones(16))).astype(np.float32))
@@ -204,7 +204,7 @@ def test_the_rule_of_choice_is_that_of_the_design() -> None:
         tree.descend(block, 2)  # some virtual loss
         for node in range(int(tree.head.n_nodes)):
             scores = plain_scores(tree, node, lam)
-            k = int(kernels.best_move(tree.store, node))
+            k = int(tree_kernels.best_move(tree.store, node))
             assert scores[k] == pytest.approx(max(scores), abs=1e-5)
         assert int(tree.head.n_nodes) > 10
 
@@ -366,7 +366,7 @@ def test_keys_of_planes_are_equal_where_planes_are() -> None:
     """Two orders of the same old moves give one key; another ko, player to move or recent move another."""
 
     def key(board: Board) -> int:
-        return int(kernels.planes_key(board.record[0]))
+        return int(position_kernels.planes_key(board.record[0]))
 
     def played(*moves: int) -> Board:
         board = Board(9)
