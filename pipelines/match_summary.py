@@ -132,7 +132,8 @@ def percent(rate: dict[str, float]) -> str:
 
 
 def difference(elo: dict[str, float | None]) -> str:
-    value, low, high = ("∞" if elo[key] is None else f"{elo[key]:+.0f}" for key in ("value", "low", "high"))
+    endless = {"value": "-∞" if elo["low"] is None else "+∞", "low": "-∞", "high": "+∞"}  # what JSON can't write is None there
+    value, low, high = (endless[key] if elo[key] is None else f"{elo[key]:+.0f}" for key in ("value", "low", "high"))
     return f"{value} ({low} to {high})"
 
 

@@ -21,6 +21,7 @@ from pipelines.gtp_client import EngineError, Gone, GtpEngine, Refused, TooSlow
 from pipelines.match_games import Counter, GameRules, draw_opening, play_game, to_score
 from pipelines.match_runner import MatchError
 from pipelines.match_scores import bradley_terry, elo_difference, groups, to_elo, wilson, win_matrix
+from pipelines.match_summary import difference, finite
 from pipelines.play_match import short_name, to_command
 from pipelines.wiring import CONF, ROOT
 
@@ -215,6 +216,14 @@ def test_a_true_rate_lies_in_the_interval_19_times_of_20() -> None:
     random = np.random.default_rng(0)
     inside = [(interval := wilson(int(random.binomial(50, 0.7)), 50)).low <= 0.7 <= interval.high for _ in range(1000)]
     assert 0.92 <= np.mean(inside) <= 0.98
+
+
+@pytest.mark.parametrize(
+    ("wins", "games", "shown"),
+    [(0, 1, "-∞ (-∞ to +234)"), (7, 7, "+∞ (+104 to +∞)"), (0, 0, "+0 (-∞ to +∞)"), (3, 6, "+0 (-255 to +255)")],
+)
+def test_elo_without_end_has_its_sign(wins: int, games: int, shown: str) -> None:
+    assert difference(finite(elo_difference(wins, games))) == shown
 
 
 def test_elo_of_two_players_follows_from_their_rate() -> None:
