@@ -79,6 +79,10 @@ class Clock:
             return self.main + max(0, self.count - 1) * self.rules.period + self.period
         return self.main
 
+    def costly(self) -> float:
+        """Seconds after which this move costs more than its time: the game, or a whole period of byo-yomi."""
+        return self.main + self.period if self.rules.kind == "byoyomi" else self.hard_limit()
+
     def allowance(self, ply: int, points: int) -> float | None:
         """Seconds for the move after `ply` turns on a board of so many points; 0: at once; None: as long as you like."""
         if not self.limited:
@@ -90,13 +94,13 @@ class Clock:
             "canadian": self.canadian(ply, points, buffer),
             "byoyomi": self.byoyomi(ply, points, buffer),
         }[self.rules.kind]
-        return max(0.0, min(wanted, self.hard_limit() - buffer - self.overrun))
+        return max(0.0, min(wanted, self.costly() - buffer - self.overrun))
 
     def extra(self, planned: float) -> float:
         """Seconds that a move may take beyond its plan where it is hard to decide: half as many again, if they are there."""
         if not self.limited:
             return 0.0
-        return max(0.0, min(planned / 2, self.hard_limit() - self.buffer() - self.overrun - planned))
+        return max(0.0, min(planned / 2, self.costly() - self.buffer() - self.overrun - planned))
 
     def canadian(self, ply: int, points: int, buffer: float) -> float:
         """Main time is spent as if the game ended with it, but no move gets less than it would get in overtime."""
@@ -107,11 +111,8 @@ class Clock:
         return max(self.share(self.main - buffer, ply, points), per_move - self.overrun)
 
     def byoyomi(self, ply: int, points: int, buffer: float) -> float:
-        """All periods but the last one are main time, the last one is there for every move."""
-        reserve = self.main + (self.count - 1) * self.rules.period
-        if self.main <= 0:
-            reserve += self.period - self.rules.period  # this one has begun
-        return max(0.0, self.share(reserve - buffer, ply, points)) + self.rules.period - buffer - self.overrun
+        """A period for every move, and a share of the main time. Periods are kept: they are there for what goes wrong."""
+        return max(0.0, self.share(self.main, ply, points)) + self.period - buffer - self.overrun
 
     def share(self, seconds: float, ply: int, points: int) -> float:
         moves = SPREAD * points + max(0.0, OPENING * points - ply)

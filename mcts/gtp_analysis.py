@@ -75,10 +75,11 @@ def kata_line(engine: "Engine", report: Report, who: int, wanted: Wanted) -> str
 
 def genmove_with(engine: "Engine", arguments: list[str], line: Line) -> str:
     who, wanted = analysis(engine, arguments)
-    engine.begin_stream()
     spoken: list[bool] = []
 
     def watch(report: Report) -> None:
+        if not spoken:  # only now: until there is something to say it may still become an error
+            engine.begin_stream()
         spoken.append(True)
         engine.write(line(engine, report, who, wanted) + "\n")
 

@@ -379,7 +379,8 @@ class Player:
         return judge(self.board)
 
     def final_score(self) -> str:
-        return to_result(self.judge().score)
+        """Without dead stones where players agree about them, else with all as they stand."""
+        return to_result(self.judge().score if self.agreed else self.board.score())
 
 
 def draw_by_visits(candidates: list[Candidate], temperature: float, random: np.random.Generator) -> Candidate:

@@ -136,6 +136,10 @@ class PolicyRollouts:
             boards, first, count, self.own.work, 0, balances, owners, state, tables, self.replies, self.mercy
         )
 
+    def forget(self) -> None:
+        """Replies that were good; in place, since a tree policy may look at the same table."""
+        self.replies[:] = 0
+
 
 class PatternPriors:
     """A tree policy as the search asks for the priors of new leaves (`TreePolicy` of rollouts.py)."""

@@ -33,6 +33,10 @@ class Rollouts(Protocol):
         """
         ...
 
+    def forget(self) -> None:
+        """Nothing that was found out before may change what comes."""
+        ...
+
 
 class TreePolicy(Protocol):
     name: str
@@ -52,6 +56,9 @@ class UniformRollouts:
         self, boards: np.ndarray, first: int, count: int, balances: np.ndarray, owners: np.ndarray, state: np.ndarray
     ) -> None:
         finish_uniform(boards, first, count, balances, owners, state)
+
+    def forget(self) -> None:
+        """Nothing is remembered."""
 
 
 class UniformPriors:

@@ -55,6 +55,7 @@ class Thought:
     extra: float = 0.0  # seconds granted
     errors: list[str] = field(default_factory=list)
     failed: set[int] = field(default_factory=set)  # kinds of nets that are done without
+    no_rollouts: bool = False  # they raised, and are done without too
 
     def __post_init__(self) -> None:
         self.last_news = self.began
@@ -116,6 +117,10 @@ class Search:
         self.begin(board)
         try:
             self.run()
+            if self.thought.no_rollouts and self.has(VALUE) and not self.thought.out_of_time():
+                self.finish()
+                self.begin(board)  # anew, with values alone
+                self.run()
         except BaseException:
             assert self.tree
             self.tree.known = False  # it may have been left in the middle of anything
@@ -133,6 +138,7 @@ class Search:
             cache.clear()
         if self.workers:
             self.workers.forget()
+            self.workers.rollouts.forget()
         if self.tree:
             self.tree.forget()
         self.n_thr = float(self.params.n_thr)
@@ -164,7 +170,7 @@ class Search:
         self.tree.set_mode(1.0 if lam is None else lam, by_values=lam == 0)
         self.asked = [kind for kind in self.queues if kind == POLICY or (lam is not None and lam < 1)]
         self.kept = self.tree.begin(board, self.thought.limits.only)
-        self.tree.head.n_thr = self.n_thr
+        self.tree.head.n_thr = min(self.n_thr, 1.0) if lam == 0 else self.n_thr  # the same value again tells nothing new
         self.tree.head.value_thr = self.value_thr
         self.next_adjustment = self.thought.began + ADJUSTED
         self.spent_before = {kind: queue.busy() for kind, queue in self.queues.items()}
@@ -176,7 +182,7 @@ class Search:
 
     def lam(self) -> float | None:
         """Lambda as far as there is something to mix; None if there is neither."""
-        valued, rolled = self.has(VALUE), self.workers is not None
+        valued, rolled = self.has(VALUE), self.workers is not None and not self.thought.no_rollouts
         if valued and rolled:
             return self.params.lam
         return 1.0 if rolled else (0.0 if valued else None)
@@ -338,7 +344,8 @@ class Search:
         if block.error:
             self.tree.cancel_rollouts(block)
             self.thought.errors.append(f"rollouts: {type(block.error).__name__}: {block.error}")
-            self.searches = False
+            self.thought.no_rollouts = True
+            self.searches = False  # as it was begun; `think` goes on with what is left
             block.error = None
         else:
             self.tree.finish_rollouts(block)

@@ -103,6 +103,7 @@ def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict
                     continue
                 status.update(f"move {ply + 1} of {last}")
                 shown = board.copy()
+                shown.ko_rule = "positional"  # not held against the record, but against what is advised
                 if shown.record["passes"]:  # a search would judge whether to end the game with another pass
                     shown.record["passes"] = 0
                     thinker.forget()

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-START = 60.0  # seconds for the first answer: a program may load nets, or compile
+START = 60.0  # seconds for the first answer of a program
+LOAD = 600.0  # for being told about the time: programs load nets before their clock runs, or compile
 SHORT = 30.0  # for commands that need no thinking
 CLOSE = 3.0  # for saying goodbye
 

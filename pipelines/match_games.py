@@ -16,7 +16,7 @@ from data.coords import BLACK, WHITE, CoordinateError, from_gtp, to_gtp
 from data.record import GameRecord
 from mcts.clock import Clock, TimeRules
 from mcts.dead_stones import judge, to_result
-from pipelines.gtp_client import START, EngineError, GtpEngine, Refused, TooSlow
+from pipelines.gtp_client import LOAD, START, EngineError, GtpEngine, Refused, TooSlow
 
 LETTERS = {BLACK: "B", WHITE: "W"}
 GRACE = 1.0  # seconds past the end of a clock before the referee stops waiting
@@ -61,13 +61,20 @@ class Counter:
         self.referee = referee
         self.engine: GtpEngine | None = None
 
+    def try_it(self) -> None:
+        """Raises EngineError where it can't count: before the match, not after a hundred games."""
+        if self.referee not in ("area", "rollouts"):
+            self.engine = GtpEngine(self.referee, "the referee")
+            if self.engine.ask("known_command final_score", START).lower() != "true":
+                raise EngineError("the referee does not know final_score")
+
     def count(self, board: Board, moves: Sequence[tuple[int, int]]) -> float:
         if self.referee == "area":
             return board.score()
         if self.referee == "rollouts":
             return judge(board).score
         if self.engine is None or self.engine.broken:
-            self.engine = GtpEngine(self.referee, "referee")
+            self.engine = GtpEngine(self.referee, "the referee")
         set_up(self.engine, board.size, board.komi)
         for move, colour in moves:
             self.engine.ask(f"play {LETTERS[colour]} {to_gtp(move, board.size)}")
@@ -124,7 +131,7 @@ def prepare(engine: GtpEngine, colour: int, rules: GameRules) -> None:
     try:
         set_up(engine, rules.size, rules.komi)
         if rules.time.kind != "none":
-            engine.ask(time_command(rules.time), START)
+            engine.ask(time_command(rules.time), LOAD)
     except EngineError as error:
         raise Forfeit(colour, "F", str(error)) from None
 

@@ -20,8 +20,8 @@ from data.identity import identity
 from data.sgf_writer import write_game
 from mcts.clock import describe
 from pipelines.console import clock, console
-from pipelines.gtp_client import START, EngineError, GtpEngine
-from pipelines.match_games import Counter, GameRules, Played, play_game, time_command, to_record
+from pipelines.gtp_client import LOAD, START, EngineError, GtpEngine
+from pipelines.match_games import Counter, GameRules, Played, play_game, set_up, time_command, to_record
 
 
 class MatchError(ValueError):
@@ -141,13 +141,24 @@ class Match:
             finally:
                 if engine is not None:
                     engine.close()
+        referee = Counter(self.rules.referee)
+        try:
+            referee.try_it()
+        except EngineError as error:
+            raise MatchError(f"referee={self.rules.referee}: {error}; or one of rollouts, area") from None
+        finally:
+            referee.close()
 
     def try_time(self, engine: GtpEngine) -> None:
-        command = time_command(self.rules.time).split()[0]
+        """Told here first, one engine after the other: what they compile on hearing of it is then there for all games."""
+        whole = time_command(self.rules.time)
+        command = whole.split()[0]
         if engine.ask(f"known_command {command}").lower() != "true":
             raise MatchError(
                 f"{engine.name} does not know {command}, which is how it would be told about {describe(self.rules.time)}"
             )
+        set_up(engine, self.rules.size, self.rules.komi)
+        engine.ask(whole, LOAD)
 
     def start(self, k: int, worker: int) -> GtpEngine:
         contestant = self.contestants[k]

@@ -9,13 +9,14 @@ from data.board import Board
 from mcts.params import SearchParams
 from mcts.protocols import Limits
 from mcts.rollout_policy import PolicyRollouts, RolloutPolicy
+from mcts.rollouts import UniformRollouts
 from mcts.search import Search
 from pipelines.benchmarks import PRETRAINED, Material, benchmark
 
 NET_SECONDS = 0.01  # a batch of the net that stands for a slow one
 
 
-class FreeRollouts:
+class FreeRollouts(UniformRollouts):
     """Results that cost nothing: Black wins every other game."""
 
     name = "free"

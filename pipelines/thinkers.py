@@ -159,10 +159,14 @@ def turned(net: Any, symmetries: int) -> Any:
 
 
 def warm(thinker: Any, size: int) -> Any:
-    """Let it think once, so that the first move of a game pays for no compilation."""
+    """Let it think once, and do what a `Player` does beside, so that no move of a game pays for compilation."""
     from data.board import Board
+    from mcts.dead_stones import judge
+    from mcts.policy_player import sensible_moves
     from mcts.protocols import Limits
 
     thinker.think(Board(size), Limits(simulations=8, seconds=1.0))
     thinker.forget()
+    sensible_moves(Board(size))
+    judge(Board(size), rollouts=1)
     return thinker

@@ -74,7 +74,7 @@ def test_small_boards_get_more_a_move() -> None:
 
 def test_overtime_is_used_move_by_move() -> None:
     byoyomi = Clock(TimeRules("byoyomi", 0.0, 30.0, 3))
-    assert 20 < byoyomi.allowance(100, POINTS) < 60  # type: ignore[operator]
+    assert 28 < byoyomi.allowance(100, POINTS) < 30  # type: ignore[operator]
     canadian = Clock(TimeRules("canadian", 0.0, 300.0, 25))
     assert 10 < canadian.allowance(100, POINTS) < 12.1  # type: ignore[operator]
     fischer = Clock(TimeRules("fischer", 60.0, 10.0))
@@ -95,6 +95,16 @@ def test_periods_of_byoyomi() -> None:
     assert clock.spend(9.9) and clock.count == 3
     assert clock.spend(25.0) and clock.count == 1
     assert clock.spend(9.9) and not clock.spend(10.1)
+
+
+@pytest.mark.parametrize("main", [0.0, 4.0, 300.0])
+@pytest.mark.parametrize(("period", "count"), [(30.0, 5), (10.0, 2), (3.0, 3)])
+@pytest.mark.parametrize("told", [False, True], ids=["alone", "told"])
+def test_no_period_of_byoyomi_is_given_away(main: float, period: float, count: int, told: bool) -> None:
+    for seed in range(5):
+        clock, plans = play(TimeRules("byoyomi", main, period, count), np.random.default_rng(seed), moves=150, told=told)
+        assert clock.main == 0 and clock.count == count
+        assert min(plans[-20:]) > 0.6 * period  # and they are used
 
 
 def test_fischer_adds_after_the_move() -> None:

@@ -330,6 +330,15 @@ def test_a_thinker_that_is_done_at_once_still_answers_until_the_next_line() -> N
     thread.join(5)
 
 
+@pytest.mark.parametrize("command", ["lz-genmove_analyze", "kata-genmove_analyze", "cgos-genmove_analyze", "lz-analyze"])
+def test_a_net_that_can_not_be_opened_is_an_error_of_analysis_too(talk: Talk, command: str) -> None:
+    def broken(size: int) -> None:
+        raise ValueError("policy.json: cut off")
+
+    talk.player.thinkers = broken  # type: ignore[assignment]
+    assert talk.refuse(f"{command} b") == "policy.json: cut off"
+
+
 @pytest.mark.parametrize("kind", ["lz", "kata"])
 def test_genmove_with_analysis_is_not_stopped_by_a_line(kind: str) -> None:
     sink, source, thread = serve(Thinking())

@@ -177,6 +177,18 @@ def test_an_engine_that_cannot_keep_the_time_plays_no_game(stub: Any, tmp_path: 
     assert not (tmp_path / "match" / "results.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("referee", "why"),
+    [("rollout", "does not start"), ("{deaf}", "does not know final_score"), ("{crash}", "ended with code")],
+)
+def test_a_referee_that_can_not_count_is_told_before_the_match(stub: Any, tmp_path: Path, referee: str, why: str) -> None:
+    referee = referee.format(deaf=stub("no-final_score", name="deaf"), crash=f"{sys.executable} -c 'import sys; sys.exit(3)'")
+    players = f"players={{a: '{stub(name='a')}', b: '{stub(name='b')}'}}"
+    with pytest.raises(MatchError, match=f"referee=.*{why}") as error:
+        play_match.run(config(tmp_path, players, "games=2", f'referee="{referee}"'))
+    assert "\n" not in str(error.value) and not (tmp_path / "match" / "results.jsonl").exists()
+
+
 def test_a_game_does_not_go_on_for_ever(stub: Any) -> None:
     game = played(stub, ["A1", "C1", "E1"], ["A5", "C5", "E5"], max_moves=4)
     assert len(game.moves) == 4 and game.why.startswith("stopped")

@@ -162,8 +162,10 @@ def test_it_plays_on_when_the_opponent_passes_but_dead_stones_would_lose() -> No
         thinker.wishes = [(wish, 0.9)]
         assert player.genmove(BLACK).move not in (PASS, RESIGN)
         player.undo()
+    assert player.final_score().startswith("W+")
     player.set_rules("positional", agreed=False)
     assert player.genmove(BLACK).move == PASS
+    assert player.final_score().startswith("B+")  # what the game was played for
 
 
 def test_own_territory_is_not_filled() -> None:

@@ -305,6 +305,8 @@ def test_remembered_replies_are_what_rollouts_play(patterns: PatternWeights, wor
         kernels.play_policy(twin, work, new_state(seed), rollouts.policy.tables, rollouts.replies, 1)
         reply = to_vertex(int(odds[0].argmax()), 9)
         assert twin.color[reply] == record.to_play and twin.placed[reply] == 3
+    rollouts.forget()
+    assert not priors.replies.any()
 
 
 def test_a_lead_of_just_so_many_stones_ends_a_rollout(patterns: PatternWeights) -> None:

@@ -19,7 +19,7 @@ from mcts.fakes import Broken, Bursts, FakePolicy, FakeValue, Late, Silent, Unev
 from mcts.params import SearchParams
 from mcts.protocols import Limits, Net, Report
 from mcts.rollout_kernels import new_state, uniform_rollouts
-from mcts.rollouts import UniformPriors
+from mcts.rollouts import Rollouts, UniformPriors, UniformRollouts
 from mcts.search import Search
 from mcts.tree import Tree
 from tests.boards import INTERPRETED, board_from, random_board
@@ -31,9 +31,9 @@ def material() -> FakeValue:
     return FakeValue(lambda own, other: float(own.sum() - other.sum()) / len(own))
 
 
-def make(policy: Net | None = None, value: Net | None = None, **params: object) -> Search:
+def make(policy: Net | None = None, value: Net | None = None, rollouts: Rollouts | None = None, **params: object) -> Search:
     settings = {"threads": 2, "nodes": 3000, "n_thr": 4, "leaves": 8, "patience": 2.0, **params}
-    return Search(SearchParams(**settings), policy=policy, value=value)  # type: ignore[arg-type]
+    return Search(SearchParams(**settings), policy=policy, value=value, rollouts=rollouts)  # type: ignore[arg-type]
 
 
 def repeatable(policy: Net | None = None, value: Net | None = None, **params: object) -> Search:
@@ -416,14 +416,30 @@ def test_a_tree_policy_that_raises_leaves_a_search_that_still_works(think) -> No
     assert think(search, Board(5), simulations=1000).simulations == 1000
 
 
+class RaisingRollouts(UniformRollouts):
+    def run(self, *arguments: object) -> None:
+        raise RuntimeError("no more")
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_rollouts_that_raise_leave_a_search_by_values(deterministic: bool, think) -> None:
+    search = make(value=material(), lam=0.5, rollouts=RaisingRollouts(), deterministic=deterministic, threads=1, patience=5.0)
+    for _ in range(2):  # each time anew: they may work again
+        report = think(search, Board(5), simulations=300)
+        assert set(report.errors) == {"rollouts: RuntimeError: no more"}
+        assert report.simulations == 300 and search.tree is not None and search.tree.by_values
+        assert not np.isnan(report.best.net_value)
+
+
+def test_a_search_by_values_alone_gives_a_leaf_moves_at_its_second_visit(think) -> None:
+    """Counting the same value forty times more would tell nothing."""
+    patient, eager = (repeatable(value=material(), lam=0.0, n_thr=n_thr) for n_thr in (40, 1))
+    found = [numbers(think(search, Board(5), simulations=400)) for search in (patient, eager)]
+    assert found[0] == found[1] and patient.statistics()["nodes"] > 20
+
+
 def test_rollouts_that_raise_end_the_search_with_an_error(think) -> None:
-    class Raising:
-        name = "raising"
-
-        def run(self, *arguments: object) -> None:
-            raise RuntimeError("no more")
-
-    search = Search(SearchParams(lam=1.0, nodes=100), rollouts=Raising())
+    search = Search(SearchParams(lam=1.0, nodes=100), rollouts=RaisingRollouts())
     report = think(search, Board(5), seconds=5)
     assert report.errors == ("rollouts: RuntimeError: no more",) * len(report.errors) and report.errors
     assert report.seconds < 2
@@ -631,7 +647,7 @@ def test_thresholds_follow_what_the_nets_can_answer(think) -> None:
 # --- how fast, and for how long
 
 
-class Costless:
+class Costless(UniformRollouts):
     """Rollouts that cost nothing: a position is won or lost for good, by its hash."""
 
     name = "costless"
