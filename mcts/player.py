@@ -28,6 +28,7 @@ from mcts.protocols import Candidate, Limits, Report, Thinker, Watch
 
 RESIGN = -1  # instead of a move
 VARIED_TURNS = 30  # of a game, to which the temperature applies
+USUAL_KOMI = (0.0, 8.0)  # of the games that value nets learn from, with handicap and without
 NAKADE = 6  # stones that may fill an eye from within
 
 
@@ -93,6 +94,7 @@ class Player:
         self.random = np.random.default_rng(seed)  # of moves that are drawn by visits
         self.pondering: Pondering | None = None
         self.last: Choice | None = None
+        self.told_komi: float | None = None
 
     # --- the game
 
@@ -265,6 +267,7 @@ class Player:
         if hurry:
             return self.fallback.think(board, limits), "time is short"
         thinker = self.thinker  # what can't be opened is an error, and no reason to play anything
+        self.warn_of_komi(thinker)
         try:
             report = thinker.think(board, limits, watch, every)
             for error in report.errors:
@@ -275,6 +278,15 @@ class Player:
         except Exception as error:
             self.log(f"the thinker failed, a sensible move is played instead\n{traceback.format_exc().rstrip()}")
             return self.fallback.think(board, limits), f"the thinker failed: {error}"
+
+    def warn_of_komi(self, thinker: Thinker) -> None:
+        """Once for each unusual komi: what a value net says is of games with the usual ones."""
+        komi = self.board.komi
+        if komi != self.told_komi and not USUAL_KOMI[0] <= komi <= USUAL_KOMI[1] and not getattr(thinker, "sees_komi", True):
+            self.log(
+                f"komi is {komi:g}: the value net does not see it, and learned from games with other ones; rollouts count it"
+            )
+        self.told_komi = komi
 
     def analyze(
         self, colour: int, stop: threading.Event, watch: Watch, every: float, *, only: frozenset[int] | None = None

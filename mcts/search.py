@@ -99,6 +99,7 @@ class Search:
             if net is not None
         }
         self.caches = {kind: AnswerCache(params.cache) for kind in self.nets}
+        self.sees_komi = VALUE not in self.queues or params.lam == 1  # rollouts count; value nets do not know it
         self.tree_policy = tree_policy if tree_policy and params.tree_policy else UniformPriors()
         self.workers: RolloutThreads | None = None
         if params.rollouts:

@@ -174,6 +174,18 @@ def test_own_territory_is_not_filled() -> None:
     assert choice.move == PASS and player.board.score() > 0
 
 
+def test_an_unusual_komi_is_told_once_where_a_value_net_does_not_see_it() -> None:
+    for sees, komis, told in ((False, (7.5, 30.0, 30.0, -20.0, 0.5), 2), (True, (30.0,), 0)):
+        thinker = Scripted((0, 0.9))
+        thinker.sees_komi = sees  # type: ignore[attr-defined]
+        said: list[str] = []
+        player = Player(lambda size, made=thinker: made, Manners(), size=5, log=said.append)  # type: ignore[misc]
+        for komi in komis:
+            player.set_komi(komi)
+            player.choose(BLACK)
+        assert sum("does not see it" in line for line in said) == told
+
+
 def test_a_thinker_that_fails_does_not_stop_the_game() -> None:
     said: list[str] = []
     player = Player(lambda size: Failing(), Manners(), size=5, log=said.append)
