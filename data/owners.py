@@ -3,8 +3,8 @@
     owners   int8 (games, points)   -127 White's for sure .. +127 Black's, in the order of the dataset's games; games that may not
                                     teach a value net have zeros
 
-`pipelines/estimate_owners.py` writes it, from rollouts that go on where each game ended. `identity`, the dataset's own column,
-stands beside it, so that it is used with no other dataset.
+`pipelines/estimate_owners.py` writes it, from rollouts that go on where each game ended. `identity` and `value`, the dataset's
+own columns, stand beside it, so that it is used with no dataset of other games, nor one in which more of them may teach.
 """
 
 import json
@@ -26,7 +26,7 @@ def write_owners(path: Path, file: DatasetFile, owners: np.ndarray, about: dict[
     with atomic.NewFile(path) as new:
         new.file.attrs["what"] = WHAT
         new.file.attrs["about"] = json.dumps(about, sort_keys=True)
-        for name, values in (("owners", owners), ("identity", file.games["identity"][:])):
+        for name, values in (("owners", owners), *((column, file.games[column][:]) for column in ("identity", "value"))):
             new.file.create_dataset(
                 name, data=values, chunks=True if len(values) else None, **(column_filter() if len(values) else {})
             )
@@ -43,6 +43,8 @@ def read_owners(path: str | Path, file: DatasetFile) -> np.ndarray:
                 raise DatasetError(f"{path}: holds no owners; pipelines/estimate_owners.py makes such a file")
             if not np.array_equal(held["identity"][:], file.games["identity"][:]):
                 raise DatasetError(f"{path}: owners of other games than those of {file.path}; run estimate_owners.py with that")
+            if ((file.games["value"][:] != 0) & (held["value"][:] == 0)).any():
+                raise DatasetError(f"{path}: misses games that may teach in {file.path}; run estimate_owners.py with that")
             owners = held["owners"][:]
     except (OSError, KeyError) as error:
         raise DatasetError(f"{path}: not a readable file of owners ({first_line(error)})") from None

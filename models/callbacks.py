@@ -90,10 +90,12 @@ class NoObjective(ValueError):
 
 
 class Checkpoints(Callback):
-    """`best.ckpt` by a metric of validation, `last.ckpt` every so many steps and at the end, `step_<n>.ckpt` if they are to stay.
+    """`best.ckpt` by a metric of validation, `last.ckpt` every so many steps, after validations and at the end, and
+    `step_<n>.ckpt` if they are to stay.
 
     Each is written under another name and then renamed. On SIGTERM and Ctrl-C the step in progress is finished, `last.ckpt`
-    written and `TrainingStopped` raised; a second signal ends at once. Must be the last callback, to save what others have done.
+    written and `TrainingStopped` raised; a validation, but for that at the end, is broken off, and done when the run goes on.
+    A second signal ends at once. Must be the last callback, to save what others have done.
     """
 
     def __init__(
@@ -117,6 +119,8 @@ class Checkpoints(Callback):
         self.saved_at = -1  # step of last.ckpt
         self.seen = -1  # the step after which this was last called
         self.stepping = False  # whether weights are being changed
+        self.validation_due = False  # one was broken off
+        self.stopping = False  # all is saved; only what loggers are told after the step is waited for
         self.handlers: dict[int, Any] = {}
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -125,12 +129,26 @@ class Checkpoints(Callback):
             try:
                 self.handlers[number] = signal.signal(number, self.on_signal)
             except ValueError:  # not in the main thread, where signals don't come
-                return
+                break
+        if self.validation_due:
+            self.validation_due = False
+            trainer.validating = True
+            trainer.fit_loop.epoch_loop.val_loop.run()
+            trainer.training = True
 
     def on_signal(self, number: int, frame: Any) -> None:
         if self.stopped_by is not None:
             raise KeyboardInterrupt
         self.stopped_by = number
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if self.stopping:
+            raise TrainingStopped(self.stopped_by or signal.SIGTERM, trainer.global_step)
+
+    def on_validation_batch_end(self, trainer: Trainer, *_: Any, **__: Any) -> None:
+        if self.stopped_by is not None and trainer.world_size == 1 and trainer.global_step < trainer.max_steps:
+            self.validation_due = True  # `on_exception` saves
+            raise TrainingStopped(self.stopped_by, trainer.global_step)
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Any) -> None:
         self.stepping = True
@@ -143,12 +161,11 @@ class Checkpoints(Callback):
         if not validates_now(trainer):  # else after it, so that it is not left out when the run goes on
             self.save_what_is_due(trainer)
 
-    def save_what_is_due(self, trainer: Trainer) -> None:
+    def save_what_is_due(self, trainer: Trainer, *, now: bool = False) -> None:
         step = trainer.global_step
-        if self.must_stop(trainer):
-            self.save(trainer, "last")
-            raise TrainingStopped(self.stopped_by or signal.SIGTERM, step)
-        if step != self.saved_at and (step % self.every_steps == 0 or step == trainer.max_steps):
+        self.stopping = self.must_stop(trainer)
+        due = now or self.stopping or step % self.every_steps == 0 or step == trainer.max_steps
+        if due and step != self.saved_at:
             self.save(trainer, "last")
         if self.keep_every_steps and step % self.keep_every_steps == 0:
             self.save(trainer, f"step_{step:09d}")
@@ -174,7 +191,7 @@ class Checkpoints(Callback):
         if better and math.isfinite(score):
             self.best = score
             self.save(trainer, "best")
-        self.save_what_is_due(trainer)
+        self.save_what_is_due(trainer, now=True)
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self.saved_at != trainer.global_step:
@@ -186,7 +203,7 @@ class Checkpoints(Callback):
         alone = trainer.world_size == 1  # others would have to answer
         if isinstance(exception, Diverged | NoObjective) or self.stepping:
             return  # what was saved before is better
-        if alone and trainer.state.fn == "fit" and trainer.global_step not in (0, self.saved_at):
+        if alone and trainer.state.fn == "fit" and (self.validation_due or trainer.global_step not in (0, self.saved_at)):
             self.save(trainer, "last")
 
     def give_back_signals(self) -> None:
@@ -210,10 +227,11 @@ class Checkpoints(Callback):
             self.saved_at = trainer.global_step
 
     def state_dict(self) -> dict[str, Any]:
-        return {"best": self.best}
+        return {"best": self.best, "validation_due": self.validation_due}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.best = state_dict["best"]
+        self.validation_due = state_dict.get("validation_due", False)
 
 
 def validates_now(trainer: Trainer) -> bool:

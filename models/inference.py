@@ -127,6 +127,8 @@ class Inference:
         answers = self.engine.run(points.reshape(count, size, size, self.planes)).astype(np.float32, copy=False)
         if answers.shape != shape:
             raise NetFileError(f"the net answers with {answers.shape}, a {self.card.kind} net should with {shape}")
+        if not np.isfinite(answers).all():
+            raise NetFileError(f"{self.card.name}: the net answers with what is no number; its weights may be damaged")
         if self.card.kind == "value":
             return answers
         if turns is not None:

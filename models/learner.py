@@ -36,6 +36,7 @@ class Learner(LightningModule):
         self.sums: dict[str, Tensor] = {}
         self.summed = 0  # batches
         self.random_state: Tensor | None = None  # of torch, to go on with
+        self.cuda_states: list[Tensor] = []
 
     def judge(self, batch: Batch, *, validating: bool) -> dict[str, Tensor]:
         raise NotImplementedError
@@ -85,14 +86,18 @@ class Learner(LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["train_metrics"] = {"sums": dict(self.sums), "summed": self.summed}
         checkpoint["torch_random_state"] = torch.get_rng_state()  # for dropout
+        checkpoint["cuda_random_states"] = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         kept = checkpoint.get("train_metrics")
         if kept is not None:
             self.sums, self.summed = dict(kept["sums"]), kept["summed"]
         self.random_state = checkpoint.get("torch_random_state")
+        self.cuda_states = checkpoint.get("cuda_random_states", [])
 
     def on_train_batch_start(self, batch: Batch, index: int) -> None:
         if self.random_state is not None:  # only now: iterating a loader draws a number
             torch.set_rng_state(self.random_state.cpu())
+            if len(self.cuda_states) == torch.cuda.device_count():
+                torch.cuda.set_rng_state_all([state.cpu() for state in self.cuda_states])
             self.random_state = None

@@ -62,7 +62,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         card = replace(
             card,
             name=options["name"] or card.kind,
-            data=about_data(file, options["notes"]),
+            data=about_data(file, config, card.kind, options["notes"]),
             compute=about_compute(config, checkpoint["global_step"]),
             accuracy=about_accuracy(options, card, weights),
             made={**about_versions(), CHECKSUM: weights},
@@ -96,7 +96,7 @@ def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
         about = {
             "size": policy.size,
             "patterns": policy.patterns.words.sizes(),
-            "data": about_data(file, options["notes"]),
+            "data": about_data(file, config, policy.patterns.kind, options["notes"]),
             "compute": about_compute(config, checkpoint["global_step"]),
             "accuracy": about_accuracy(options, policy.card, weights),
             "made": {**about_versions(), CHECKSUM: weights},
@@ -229,18 +229,26 @@ def compare(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path], opt
 # --- what the card tells
 
 
-def about_data(file: DatasetFile, notes: str | None) -> dict[str, Any]:
-    first, stop = file.split_games["train"]
+def about_data(file: DatasetFile, config: dict[str, Any], kind: str, notes: str | None) -> dict[str, Any]:
+    """What was learned from. Of a dataset that is not the run's own by name, nothing is said but that."""
+    noted = {"notes": notes} if notes else {}
+    trained = Path(str(config.get("dataset") or file.path)).name
+    if trained != file.path.name:
+        return {"dataset": trained, "calibrated_with": file.path.name} | noted
+    games = np.arange(*file.split_games["train"])
+    if kind == "value":
+        games = games[file.games["value"][:][games] != 0]  # others do not teach who wins
+    rows = file.games["first_row"][:]
     filters = file.config.get("games", {}).get("filters", {})
     about = {
         "dataset": file.path.name,
         "sources": [source["label"] for source in file.sources],
         "filters": {key: value for key, value in filters.items() if value is not None},
-        "games": stop - first,
-        "positions": file.split_rows["train"][1] - file.split_rows["train"][0],
+        "games": len(games),
+        "positions": int((rows[games + 1] - rows[games]).sum()),
         "split": "by game and its eight images: no test or validation game was learned from",
     }
-    return about | ({"notes": notes} if notes else {})
+    return about | noted
 
 
 def about_compute(config: dict[str, Any], steps: int) -> dict[str, Any]:
@@ -255,6 +263,8 @@ def about_compute(config: dict[str, Any], steps: int) -> dict[str, Any]:
         "symmetries": loader.get("symmetries"),
         "symmetric_layers": bool(config["model"]["net"].get("symmetric")),
         "positions_per_game": loader.get("positions_per_game"),
+        "began_with": "weights of another run" if config.get("start") else "random weights",
+        "owner_weight": part(config, "model").get("owner_weight") or 0,
     }
 
 

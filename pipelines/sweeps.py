@@ -78,7 +78,7 @@ def run_job(cfg: DictConfig, run: Callable[[DictConfig], dict[str, Any]]) -> flo
         if before.state == "done":
             console.print(f"\n[bold]job {job.number}[/bold] is done: {' '.join(overrides)}")
             return before.value()
-        if (folder / "checkpoints" / "last.ckpt").is_file():
+        if any((folder / "checkpoints").glob("*.ckpt")):
             cfg.resume = str(folder)
     folder.mkdir(parents=True, exist_ok=True)
     job.write(folder)

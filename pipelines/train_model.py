@@ -42,7 +42,14 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         if cfg.resume:
             cfg = resumed_config(cfg, [] if sweeps.in_multirun() else said())
             checkpoint = to_go_on_from(Path(cfg.output))
+        before = cfg.positions_a_step
+        prepare_waiting(cfg)
         complete(cfg)
+        if checkpoint is not None and cfg.positions_a_step != before:
+            raise TrainingError(
+                f"{before} positions a step so far and {cfg.positions_a_step} now: a run counts in steps, so its length "
+                f"and rates would be wrong. Begin another one with its weights: start={checkpoint}"
+            )
         prepare_threads(cfg)
         return train(cfg, checkpoint)
     except Exception:
@@ -67,7 +74,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
         raise TrainingError(f"{cfg.dataset}: too few games or positions to train with for a batch of {cfg.loader.batch_size}")
     if data.planes != config["model"]["net"].get("planes", data.planes):
         raise TrainingError(f"model.net.planes={cfg.model.net.planes}, but loader.planes={data.planes}: say only the latter")
-    if cfg.start:
+    if cfg.start and checkpoint is None:
         begin_with(module.net, cfg.start)
     loggers = list(instantiate(cfg.logger).values()) if cfg.logger else []
     callbacks = [callback for callback in instantiate(cfg.callbacks).values() if callback is not None] if cfg.callbacks else []
@@ -121,7 +128,9 @@ def complete(cfg: DictConfig) -> None:
     from data.hdf5 import DatasetFile
 
     check_numbers(cfg)
-    cfg.dataset = str(Path(cfg.dataset).expanduser().absolute())
+    for key in ("dataset", "start", "loader.owners"):
+        if path := OmegaConf.select(cfg, key):
+            OmegaConf.update(cfg, key, str(Path(path).expanduser().absolute()))
     file = DatasetFile(cfg.dataset)
     if cfg.size is None:
         cfg.size = file.size
@@ -181,8 +190,6 @@ def check_numbers(cfg: DictConfig) -> None:
         decay = convert(cfg.callbacks.average.decay, float, "callbacks.average.decay")
         if not 0 <= decay < 1:
             raise TrainingError(f"callbacks.average.decay={decay:g}: from 0 to below 1")
-    if cfg.wait not in ("passive", "active"):
-        raise TrainingError(f"wait={cfg.wait}: passive or active")
 
 
 def count_devices(cfg: DictConfig) -> int:
@@ -255,9 +262,14 @@ def free_keys(arguments: list[str]) -> list[str]:
     return [f"++{argument}" if is_value(argument) else argument for argument in arguments]
 
 
-def prepare_threads(cfg: DictConfig) -> None:
+def prepare_waiting(cfg: DictConfig) -> None:
     """Before torch is imported: its OpenMP reads this then, and threads that spin while they wait steal from all others."""
+    if cfg.wait not in ("passive", "active"):
+        raise TrainingError(f"wait={cfg.wait}: passive or active")
     os.environ.setdefault("OMP_WAIT_POLICY", cfg.wait.upper())
+
+
+def prepare_threads(cfg: DictConfig) -> None:
     available = sweeps.threads_of_a_job(cores()) if sweeps.in_multirun() else cores()
     threads = cfg.threads or max(1, available // count_processes(cfg))
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
@@ -290,10 +302,10 @@ def check_factories(module: Any) -> None:
 def to_go_on_from(output: Path) -> Path | None:
     """The last checkpoint of a run; None where it was ended before it wrote any, so that it begins anew."""
     checkpoints = output / "checkpoints"
-    if not any(checkpoints.glob("*.ckpt")):
+    written = [checkpoints / "last.ckpt", checkpoints / "best.ckpt", *sorted(checkpoints.glob("step_*.ckpt"), reverse=True)]
+    if (found := next((path for path in written if path.is_file()), None)) is None:
         console.print(f"{output}: no checkpoint was written yet, so this begins anew", markup=False)
-        return None
-    return checkpoints / "last.ckpt"
+    return found
 
 
 def check_shapes(module: Any, state: dict[str, Any], path: Path) -> None:

@@ -9,6 +9,7 @@ mistake of the program keeps its traceback. Ctrl-C ends with 130. Relative paths
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -74,7 +75,7 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
 
 
 def help_text(name: str) -> str:
-    """The configuration file as it stands: its comments explain every key."""
+    """The configuration file as it stands, and those that it takes its groups from: their comments explain every key."""
     groups = [folder.name for folder in sorted(CONF.iterdir()) if folder.is_dir() and any(folder.glob("*.yaml"))]
     lines = [f"python pipelines/{name}.py key=value ...", ""]
     lines += [(CONF / f"{name}.yaml").read_text(encoding="utf-8").strip()]
@@ -82,6 +83,13 @@ def help_text(name: str) -> str:
     for group in used:
         choices = ", ".join(sorted(path.stem for path in (CONF / group).glob("*.yaml")))
         lines.append(f"\n{group}= is one of: {choices}  (in conf/{group}/)")
+        chosen = re.search(rf"^ *- (?:override )?/?{group}(?:@\S+)?: (\w+)", lines[2], re.MULTILINE)
+        if chosen and (CONF / group / f"{chosen[1]}.yaml").is_file():
+            text = (CONF / group / f"{chosen[1]}.yaml").read_text(encoding="utf-8").strip()
+            lines.append(
+                f"  {group}={chosen[1]}; say its keys as {group}.key=value:\n"
+                + "\n".join(f"    {line}".rstrip() for line in text.splitlines())
+            )
     return "\n".join(lines)
 
 

@@ -47,6 +47,12 @@ def test_every_file_says_when_to_use_it(path: Path) -> None:
     assert next(line for line in lines if not line.startswith("# @package")).startswith("# ")
 
 
+@pytest.mark.parametrize("launcher", ["slurm", "joblib", "submitit_local"])
+def test_every_launcher_composes(launcher: str) -> None:
+    pytest.importorskip("hydra_plugins.hydra_submitit_launcher", reason="wants the extra sweep")
+    assert "hydra_plugins" in composed("train_model", f"hydra/launcher={launcher}").hydra.launcher._target_
+
+
 @pytest.mark.parametrize("choice", TRAINING)
 def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_path: Path) -> None:
     fitting = {"loader=patterns": ["model=rollout"], "loader=tree_patterns": ["model=tree"]}.get(choice, [])

@@ -71,6 +71,12 @@ def test_files_that_are_not_this_datasets_owners(tmp_path: Path, walled: Path) -
     file = DatasetFile(walled)
     with pytest.raises(DatasetError, match="other games"):
         read_owners(owners, file)
+    assert read_owners(owners, DatasetFile(other)).any()
+    (tmp_path / "fewer.h5").write_bytes(Path(owners).read_bytes())
+    with h5py.File(tmp_path / "fewer.h5", "a") as held:
+        held["value"][:] = 0
+    with pytest.raises(DatasetError, match="misses games that may teach"):
+        read_owners(tmp_path / "fewer.h5", DatasetFile(other))
     with pytest.raises(DatasetError, match="no such file"):
         read_owners(tmp_path / "nothing.h5", file)
     with pytest.raises(DatasetError, match="holds no owners"):

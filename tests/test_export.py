@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import open_dict
 
 from data.features import PLANES
+from data.hdf5 import DatasetFile
 from data.pattern_files import read_patterns, write_patterns
 from models.card import NetFileError, read_card
 from models.checkpoint import checksum, checksum_of_patterns
@@ -76,7 +78,22 @@ def test_all_files_are_there_and_the_card_describes_them(made):
     assert (card.kind, card.size, len(card.planes)) == ("policy", SIZE, PLANES)
     assert card.compute["positions_trained"] == 640
     assert card.data["dataset"] == "games.h5" and card.data["notes"] == "made for a test"
-    assert len(read_card(made["out"] / "value.json").planes) == PLANES + 1
+    value = read_card(made["out"] / "value.json")
+    assert len(value.planes) == PLANES + 1 and value.compute["began_with"] == "random weights"
+
+
+def test_a_card_tells_of_the_games_that_taught(made, tmp_path):
+    """Of those that may tell a value net who wins; and nothing of a dataset that the run did not have."""
+    with closing(DatasetFile(made["dataset"])) as file:
+        train = slice(*file.split_games["train"])
+        teaching = int((file.games["value"][train] != 0).sum())
+        games = train.stop - train.start
+    cards = [read_card(made["out"] / f"{kind}.json") for kind in ("policy", "value")]
+    assert [card.data["games"] for card in cards] == [games, teaching]
+    other = tmp_path / "other.h5"
+    other.write_bytes(Path(made["dataset"]).read_bytes())
+    how = [f"checkpoint={made['policy']}", "formats=[safetensors]", "parity=8", f"dataset={other}"]
+    assert export(tmp_path / "out", *how)["card"]["data"] == {"dataset": "games.h5", "calibrated_with": "other.h5"}
 
 
 def test_no_file_tells_where_it_was_made(made):

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save
+from safetensors.torch import load_file, save
 
 from data import symmetry
 from data.features import plane_names
@@ -230,6 +230,17 @@ def test_weights_are_put_in_their_place_without_being_made_twice(tmp_path):
     huge = replace(card, net={**card.net, "filters": 1 << 20})  # a million million weights would not fit anywhere
     with pytest.raises(NetFileError, match="does not fit its card"):
         from_safetensors(tmp_path / "policy.safetensors", huge)
+
+
+def test_answers_that_are_no_numbers_are_an_error(tmp_path):
+    card = exported(tmp_path)
+    weights = {name: value.clone() for name, value in load_file(tmp_path / "policy.safetensors").items()}
+    weights["head.bias.bias"][3] = float("nan")
+    (tmp_path / "policy.safetensors").write_bytes(save(weights))
+    changed(card, files={"policy.safetensors": describe(tmp_path / "policy.safetensors")})
+    net = open_net(tmp_path / "policy.safetensors", device="cpu")
+    with pytest.raises(NetFileError, match="what is no number"):
+        net.answer(np.zeros((2, net.planes, SIZE, SIZE), np.uint8))
 
 
 class Trap:

@@ -107,11 +107,11 @@ def test_a_loaded_net_answers_like_the_averaged_one(tmp_path: Path, dataset: Pat
     assert net(torch.zeros(2, config["loader"]["planes"], 9, 9)).shape == (2, 81)
 
 
-@pytest.mark.parametrize("stop_after", [7, 25, 33])
+@pytest.mark.parametrize("stop_after", [7, 8, 24, 25, 40])
 def test_a_run_stopped_and_resumed_equals_an_unbroken_one(
     tmp_path: Path, dataset: Path, stop_after: int, monkeypatch: Any
 ) -> None:
-    """Passes over the data are shorter than the run; one of the stops falls on a validation."""
+    """Passes over the data are shorter than the run; some of the stops fall on a step that is logged, one on a validation."""
     settings = [
         "positions=800",
         "validate_every=320",
@@ -130,6 +130,47 @@ def test_a_run_stopped_and_resumed_equals_an_unbroken_one(
         read_checkpoint(tmp_path / "whole/checkpoints/last.ckpt"), read_checkpoint(tmp_path / "broken/checkpoints/last.ckpt")
     )
     assert read_metrics(tmp_path / "whole") == read_metrics(tmp_path / "broken")
+
+
+def test_a_validation_is_broken_off_and_nothing_is_lost(tmp_path: Path, dataset: Path, monkeypatch: Any) -> None:
+    settings = ["positions=640", "validate_every=320", "loader.eval_batch_size=4"]
+    trained(tmp_path / "whole", dataset, *settings)
+    step, seen = Learner.validation_step, []
+
+    def told(self: Learner, batch: Any, index: int) -> None:
+        seen.append(self.global_step)
+        os.kill(os.getpid(), signal.SIGTERM)
+        step(self, batch, index)
+
+    monkeypatch.setattr(Learner, "validation_step", told)
+    with pytest.raises(SystemExit):
+        trained(tmp_path / "broken", dataset, *settings)
+    assert seen == [20]
+    monkeypatch.undo()
+    train_model.run(configured(f"resume={tmp_path / 'broken'}", "dataset=unused"))
+    one, other = (read_checkpoint(tmp_path / name / "checkpoints" / "last.ckpt") for name in ("whole", "broken"))
+    assert_same(one, other)
+    assert read_metrics(tmp_path / "whole") == read_metrics(tmp_path / "broken")
+
+
+def test_a_run_goes_on_from_whatever_checkpoint_there_is(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=640", "validate_every=320", "callbacks.checkpoints.every_steps=1000")
+    (tmp_path / "checkpoints" / "last.ckpt").unlink()
+    assert train_model.run(configured(f"resume={tmp_path}", "dataset=unused"))["steps"] == 40
+
+
+def test_a_run_goes_on_without_the_weights_it_began_with(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path / "first", dataset, "positions=160", "validate_every=160")
+    last = tmp_path / "first" / "checkpoints" / "last.ckpt"
+    trained(tmp_path / "second", dataset, "positions=160", "validate_every=160", f"start={last}")
+    last.unlink()
+    assert train_model.run(configured(f"resume={tmp_path / 'second'}", "dataset=unused"))["steps"] == 10
+
+
+def test_another_number_of_positions_a_step_is_refused_on_resuming(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=320", "validate_every=160")
+    assert "16 positions a step so far and 32 now" in failed(f"resume={tmp_path}", "loader.batch_size=32", "positions=640")
+    assert read_checkpoint(tmp_path / "checkpoints" / "last.ckpt")["global_step"] == 20
 
 
 def stop_at(monkeypatch: Any, step: int) -> None:
@@ -254,6 +295,8 @@ def test_help_is_fast_and_explains_every_key() -> None:
     began = time.monotonic()
     done = subprocess.run(command("--help"), capture_output=True, text=True, timeout=60, check=True)
     assert "positions:" in done.stdout and "trainer= is one of: ddp, default, gpu" in done.stdout
+    for key in ("batch_size", "lr", "filters", "every_steps", "gradient_clip_val", "owners"):  # of groups
+        assert re.search(rf"^ +{key}:", done.stdout, re.MULTILINE), key
     assert time.monotonic() - began < 10
     code = "import sys, pipelines.train_model; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
@@ -399,6 +442,18 @@ def test_two_processes_train_together(tmp_path: Path, dataset: Path) -> None:
     assert rows[-1]["positions"] == "640"
     net, _ = load_net(tmp_path / "checkpoints" / "last.ckpt")
     assert net(torch.zeros(1, 48, 9, 9)).isfinite().all()
+
+
+@pytest.mark.slow
+def test_two_processes_go_on_as_if_never_stopped(tmp_path: Path, dataset: Path) -> None:
+    settings = [*SMALL, f"dataset={dataset}", "trainer=ddp", "loader.batch_size=8", "schedule=constant", "validate_every=320"]
+    for name, positions in (("whole", 640), ("broken", 320)):
+        run = command(*settings, f"positions={positions}", f"hydra.run.dir={tmp_path / name}")
+        subprocess.run(run, check=True, timeout=300, cwd=tmp_path)
+    subprocess.run(command(f"resume={tmp_path / 'broken'}", "positions=640"), check=True, timeout=300, cwd=tmp_path)
+    one, other = (read_checkpoint(tmp_path / name / "checkpoints" / "last.ckpt") for name in ("whole", "broken"))
+    assert_same({**one, "lr_schedulers": None}, {**other, "lr_schedulers": None})
+    assert read_metrics(tmp_path / "whole") == read_metrics(tmp_path / "broken")
 
 
 def test_a_finished_run_goes_on_with_more_positions(tmp_path: Path, dataset: Path) -> None:
