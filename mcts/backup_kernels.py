@@ -6,7 +6,7 @@ Sums are from Black's view; answers of the value net were turned to it before (i
 import numpy as np
 
 from data.jit import kernel
-from mcts.tree_store import KNOWN, NONE, ROLL, ROOT_EDGE, UNASKED
+from mcts.store_kernels import KNOWN, NONE, ROLL, ROOT_EDGE, UNASKED
 
 
 @kernel

@@ -22,7 +22,7 @@ import numpy as np
 
 from data.symmetry import COUNT
 from mcts.protocols import Net
-from mcts.tree_store import POLICY
+from mcts.store_kernels import POLICY
 
 KIND_NAMES = ("policy net", "value net")
 

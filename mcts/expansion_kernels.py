@@ -6,7 +6,7 @@ from data.board_kernels import VERTICES, WHITE_TO_PLAY, area, hash_after, is_sui
 from data.coords import EMPTY, PASS
 from data.jit import kernel
 from mcts.rollout_kernels import is_sensible, next_below
-from mcts.tree_store import (
+from mcts.store_kernels import (
     ANSWERED,
     GROW,
     MAX_DEPTH,

@@ -6,7 +6,7 @@ from data.board_kernels import NO_VERTEX, VERTICES, WHITE_TO_PLAY, copy_board, p
 from data.coords import PASS
 from data.jit import kernel
 from data.plane_kernels import encode
-from mcts.tree_store import MAX_DEPTH, ROOT_EDGE
+from mcts.store_kernels import MAX_DEPTH, ROOT_EDGE
 
 
 def numbers(shape: tuple[int, ...], seed: int) -> np.ndarray:

@@ -26,7 +26,7 @@ from data.pattern_kernels import ANY_RESPONSE, NAKADE, NEAR_LAST, PLACE, REACH, 
 from data.patterns import PatternError, Tables
 from mcts import policy_rollout_kernels as kernels
 from mcts.rollout_kernels import new_state
-from mcts.tree_store import GROW
+from mcts.store_kernels import GROW
 
 NO_REPLIES = np.zeros(0, np.uint64)
 REPLIES = 1 << 16  # places in a table of remembered replies

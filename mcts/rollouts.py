@@ -44,7 +44,7 @@ class TreePolicy(Protocol):
     def weigh(self, boards: np.ndarray, leaves: np.ndarray, count: int, weights: np.ndarray) -> None:
         """Weights of moves, from 0, to rows of `weights` float32 [count, points]; they begin as 0 and need not sum to 1.
 
-        Row k is of board k + 1, and only rows whose leaf has `GROW` in `leaves["work"]` are asked for (see `tree_store.py`).
+        Row k is of board k + 1, and only rows whose leaf has `GROW` in `leaves["work"]` are asked for (see `store_kernels.py`).
         """
         ...
 

@@ -6,8 +6,8 @@ from data.board_kernels import to_vertex
 from data.coords import PASS
 from mcts.protocols import Candidate, Report
 from mcts.rollout_kernels import is_sensible
+from mcts.store_kernels import ROOT, ROOT_EDGE
 from mcts.tree import Tree
-from mcts.tree_store import ROOT, ROOT_EDGE
 
 
 def make_report(

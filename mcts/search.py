@@ -26,8 +26,8 @@ from mcts.params import SearchParams
 from mcts.protocols import Limits, Net, Report, Watch
 from mcts.rollouts import Rollouts, RolloutThreads, TreePolicy, UniformPriors, UniformRollouts
 from mcts.root_report import make_report
+from mcts.store_kernels import POLICY, ROOT, VALUE
 from mcts.tree import Block, Tree
-from mcts.tree_store import POLICY, ROOT, VALUE
 
 BLOCKS = 2  # a thread: one in work and one that waits, so that no thread does
 YOUNG = 8  # a tree of n visits is descended for n / 8 leaves at a time, else its first moves are chosen knowing nothing

@@ -1,4 +1,4 @@
-"""`Tree`: the checked owner of the arrays of `tree_store.py`, used by one thread.
+"""`Tree`: the checked owner of the arrays of `store_kernels.py`, used by one thread.
 
     tree = Tree(size, params)
     tree.begin(board)              the root is this position; what was known of it from before is kept
@@ -20,11 +20,11 @@ from data.board import Board
 from data.coords import PASS
 from data.features import ROW_BYTES
 from data.ladder_kernels import new_steps
-from mcts import backup_kernels, expansion_kernels, position_kernels, tree_kernels, tree_store
+from mcts import backup_kernels, expansion_kernels, position_kernels, store_kernels, tree_kernels
 from mcts.params import SearchParams
 from mcts.rollout_kernels import new_state
 from mcts.rollouts import TreePolicy
-from mcts.tree_store import (
+from mcts.store_kernels import (
     ASKED,
     AWAITED,
     EDGE,
@@ -197,7 +197,7 @@ class Tree:
     def clear(self) -> None:
         self.head.n_nodes = self.head.n_moves = 0
         self.head.n_edges = 1
-        tree_store.clear_edge(self.store.edges[ROOT_EDGE])
+        store_kernels.clear_edge(self.store.edges[ROOT_EDGE])
 
     def grow_root(self, policy: TreePolicy) -> None:
         """Give the root its moves, if it has none yet."""
@@ -269,14 +269,14 @@ class Tree:
     def ask_root_value(self) -> None:
         """Want a value of the root itself, where no simulation ends."""
         edge: Any = self.store.edges[ROOT_EDGE]
-        if edge.state == UNASKED and tree_store.want(self.store, ROOT_EDGE, VALUE) and self.head.by_values:
+        if edge.state == UNASKED and store_kernels.want(self.store, ROOT_EDGE, VALUE) and self.head.by_values:
             self.head.started += 1
             edge.virtual += self.head.n_vl
             edge.waiting += 1
 
     def ask_root_priors(self) -> None:
         if self.store.nodes["priors"][ROOT] == PLACEHOLDER:
-            tree_store.want(self.store, ROOT_EDGE, POLICY)
+            store_kernels.want(self.store, ROOT_EDGE, POLICY)
 
     # --- what is wanted of nets, and their answers
 

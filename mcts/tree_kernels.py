@@ -1,4 +1,4 @@
-"""The loops that descend the tree, many leaves a call, and what is kept of it after a move. Its arrays are in `tree_store.py`.
+"""The loops that descend the tree, many leaves a call, and what is kept of it after a move. Its arrays are in `store_kernels.py`.
 
 One thread calls these and those of `expansion_kernels.py`, `backup_kernels.py` and `position_kernels.py`. Nothing there
 checks its arguments: `tree.py` is the checked door.
@@ -10,7 +10,7 @@ from data.coords import PASS
 from data.jit import kernel
 from mcts.backup_kernels import add_value, finish_terminal, take_back
 from mcts.position_kernels import set_leaf
-from mcts.tree_store import (
+from mcts.store_kernels import (
     GONE,
     GROW,
     KNOWN,

@@ -8,7 +8,7 @@ import pytest
 
 from mcts.evaluator_queue import AnswerCache, EvaluatorQueue, Request, check, mean_answer
 from mcts.fakes import Broken, FakePolicy, FakeValue, Late, Silent
-from mcts.tree_store import POLICY, VALUE
+from mcts.store_kernels import POLICY, VALUE
 
 POINTS = 9
 

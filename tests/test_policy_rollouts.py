@@ -24,7 +24,7 @@ from mcts import policy_rollout_kernels as kernels
 from mcts.policy_rollout_kernels import PLACE, new_work
 from mcts.rollout_kernels import new_state
 from mcts.rollout_policy import NO_REPLIES, PatternPriors, PolicyRollouts, RolloutPolicy
-from mcts.tree_store import GROW
+from mcts.store_kernels import GROW
 from pipelines.wiring import ROOT
 from tests.test_patterns import described, turned
 from tests.tiny_dataset import make_dataset

@@ -8,8 +8,8 @@ from data.coords import BLACK, PASS, WHITE
 from mcts import position_kernels, tree_kernels
 from mcts.params import SearchParams
 from mcts.rollouts import UniformPriors
+from mcts.store_kernels import ROOT, ROOT_EDGE, TERMINAL, VALUE
 from mcts.tree import Block, Tree
-from mcts.tree_store import ROOT, ROOT_EDGE, TERMINAL, VALUE
 from tests.boards import board_from, random_board
 
 
