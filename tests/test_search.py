@@ -31,9 +31,9 @@ def material() -> FakeValue:
     return FakeValue(lambda own, other: float(own.sum() - other.sum()) / len(own))
 
 
-def make(policy: Net | None = None, value: Net | None = None, rollouts: Rollouts | None = None, **params: object) -> Search:
+def make(policy: Net | None = None, value: Net | None = None, played_by: Rollouts | None = None, **params: object) -> Search:
     settings = {"threads": 2, "nodes": 3000, "n_thr": 4, "leaves": 8, "patience": 2.0, **params}
-    return Search(SearchParams(**settings), policy=policy, value=value, rollouts=rollouts)  # type: ignore[arg-type]
+    return Search(SearchParams(**settings), policy=policy, value=value, rollouts=played_by)  # type: ignore[arg-type]
 
 
 def repeatable(policy: Net | None = None, value: Net | None = None, **params: object) -> Search:
@@ -423,7 +423,7 @@ class RaisingRollouts(UniformRollouts):
 
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_rollouts_that_raise_leave_a_search_by_values(deterministic: bool, think) -> None:
-    search = make(value=material(), lam=0.5, rollouts=RaisingRollouts(), deterministic=deterministic, threads=1, patience=5.0)
+    search = make(value=material(), lam=0.5, played_by=RaisingRollouts(), deterministic=deterministic, threads=1, patience=5.0)
     for _ in range(2):  # each time anew: they may work again
         report = think(search, Board(5), simulations=300)
         assert set(report.errors) == {"rollouts: RuntimeError: no more"}
