@@ -7,6 +7,8 @@ hold 0 or 1. A group of 8 is one-hot: a count n of at least 1 sets plane min(n, 
 
 from dataclasses import dataclass
 
+import numpy as np
+
 
 @dataclass(frozen=True, slots=True)
 class Feature:
@@ -36,6 +38,18 @@ FEATURES = (
 
 PLANES = sum(feature.planes for feature in FEATURES)
 ROW_BYTES = (PLANES + 7) // 8  # a point's planes, one bit each
+
+# What a net may be shown behind the 48. They are not stored: the colour to move and komi are known anyway.
+COLOUR_PLANE = "black_to_play"  # the 49th: 1 everywhere if Black is to move
+KOMI_PLANE = "komi"  # the 50th: a number everywhere, see `komi_bytes`
+COLOUR_PLANES, KOMI_PLANES = PLANES + 1, PLANES + 2  # how many there are with these
+NO_KOMI = 128
+
+
+def komi_bytes(komi: np.ndarray, to_play: np.ndarray) -> np.ndarray:
+    """uint8: the half points that the player to move is given (White komi, Black as much less), and 128; unknown komi is none."""
+    given = np.nan_to_num(-2.0 * np.asarray(komi, np.float64) * to_play)
+    return (NO_KOMI + np.clip(np.rint(given), 1 - NO_KOMI, NO_KOMI - 1)).astype(np.uint8)
 
 
 def offset(name: str) -> int:

@@ -10,6 +10,7 @@ Pools are kept packed: 2,166 bytes a row at 19x19, 284 MB for 131,072 rows, twic
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
@@ -17,13 +18,12 @@ import h5py
 import numpy as np
 
 from data import symmetry
-from data.features import PLANES, plane_names
+from data.features import KOMI_PLANES, PLANES, komi_bytes, plane_names
 from data.hdf5 import CHUNK, POSITION_COLUMNS, DatasetError, DatasetFile
 from data.loader_kernels import expand
 from data.order import Pool
 from data.owners import SURE
 
-COLOUR_PLANES = PLANES + 1  # the 48, and one that tells the colour to move, which the value net of the paper has
 Batch = dict[str, np.ndarray]
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Loader:
 
     file: DatasetFile
     order: Order
-    planes: int = PLANES  # the first ones, or 49
+    planes: int = PLANES  # the first ones of the 48; 49: and the colour to move; 50: and komi
     prefetch: bool = False  # read the next pool in a thread while this one is served
     owners: np.ndarray | None = None  # int8 [games, points] (see owners.py)
 
@@ -64,6 +64,7 @@ class LoadedPool:
     """The rows of some batches in memory, in the order of the file."""
 
     def __init__(self, file: DatasetFile, rows: list[np.ndarray], turns: list[np.ndarray]):
+        self.file = file
         self.size = file.size
         self.rows = rows
         self.turns = turns
@@ -75,10 +76,15 @@ class LoadedPool:
         self.packed = read_rows(file.positions["planes"], flat[order])
         self.columns = {name: read_rows(file.positions[name], flat[order]) for name in POSITION_COLUMNS}
 
+    @cached_property
+    def komi(self) -> np.ndarray:
+        return komi_bytes(self.file.games["komi"][:][self.columns["game"]], self.columns["to_play"])
+
     def batch(self, k: int, planes: int) -> Batch:
         size, slots, turns = self.size, self.slots[k], self.turns[k]
+        komi = self.komi if planes == KOMI_PLANES else np.empty(0, np.uint8)
         out = np.empty((len(slots), size * size, planes), np.uint8)
-        expand(self.packed, slots, turns, symmetry.backward(size), self.columns["to_play"], out)
+        expand(self.packed, slots, turns, symmetry.backward(size), self.columns["to_play"], komi, out)
         return {
             "planes": out.reshape(len(slots), size, size, planes),
             "move": symmetry.forward(size)[turns, self.columns["move"][slots]].astype(np.int64),
@@ -125,11 +131,11 @@ def ahead(function: Callable[[Pool], T], items: Iterator[Pool]) -> Iterator[T]:
 
 
 def check_planes(file: DatasetFile, planes: int) -> None:
-    if not 1 <= planes <= COLOUR_PLANES:
+    if not 1 <= planes <= KOMI_PLANES:
         raise DatasetError(
             f"{file.path}: {planes} planes are asked for\n"
             f"  file:    the {PLANES} planes {', '.join(plane_names())}\n"
-            f"  program: the first k of these, or {COLOUR_PLANES} with one for the colour to move"
+            f"  program: the first k of these, or {KOMI_PLANES - 1} with the colour to move, or {KOMI_PLANES} with that and komi"
         )
     if "positions" not in file.file or "planes" not in file.positions:
         raise DatasetError(f"{file.path}: layout={file.layout} has no packed planes to train with; build it with layout=packed")

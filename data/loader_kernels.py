@@ -7,18 +7,19 @@ stand beside each other, which for torch is channels-last.
 
 import numpy as np
 
-from data.features import PLANES
+from data.features import COLOUR_PLANES, PLANES
 from data.jit import kernel
 
 BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)  # uint8 [256, 8]: what a byte expands to
 
 
 @kernel
-def expand(packed, slots, turns, backward, to_play, out):
+def expand(packed, slots, turns, backward, to_play, komi, out):
     """Position slots[i] of `packed`, turned by turns[i], to out[i].
 
     `out` uint8 [batch, points, planes] gets as many planes as it has room for: the first ones of the 48, and after them one that
-    is 1 everywhere if Black is to move (`to_play` int8, one a position of `packed`).
+    is 1 everywhere if Black is to move (`to_play` int8, one a position of `packed`), and then `komi` (uint8, see `komi_bytes`;
+    it may be empty where there is no room for it).
     """
     planes = min(out.shape[2], PLANES)
     whole = np.uint64(planes >> 3)
@@ -34,6 +35,8 @@ def expand(packed, slots, turns, backward, to_play, out):
                 out[i, q, np.uint64(8) * whole + b] = BITS[packed[slot, p, whole], b]
             if out.shape[2] > PLANES:
                 out[i, q, np.uint64(PLANES)] = to_play[slot] > 0
+            if out.shape[2] > COLOUR_PLANES:
+                out[i, q, np.uint64(COLOUR_PLANES)] = komi[slot]
 
 
 @kernel

@@ -12,7 +12,7 @@ net is free, up to `batch` positions. `AnswerCache` remembers answers by hashed 
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from queue import SimpleQueue
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from data.symmetry import COUNT
-from mcts.protocols import Net
+from mcts.protocols import Net, told_komi
 from mcts.store_kernels import POLICY
 
 KIND_NAMES = ("policy net", "value net")
@@ -31,10 +31,11 @@ KIND_NAMES = ("policy net", "value net")
 class Request:
     kind: int  # POLICY or VALUE
     edge: int  # of the tree: the position behind it
-    key: int  # of the position
+    key: Hashable  # of what is asked
     packed: np.ndarray  # uint8 [points, 6]
     to_play: int
     turn: int  # symmetry
+    komi: float = 0.0  # for nets that hear it
     abandoned: bool = False  # nobody waits for it any more
     forgotten: bool = False  # nor may it be remembered
 
@@ -151,12 +152,13 @@ class EvaluatorQueue:
         to_play = np.array([request.to_play for request in requests], np.int8)
         turns = np.array([request.turn for request in requests], np.uint8)
         shape = (len(requests), packed.shape[1]) if self.kind == POLICY else (len(requests),)
+        komi = told_komi(self.net, [request.komi for request in requests])
         if self.symmetry == "mean":
-            every = [check(self.net.answer_packed(packed, to_play, np.full_like(turns, k)), shape) for k in range(COUNT)]
-            return mean_answer(self.kind, np.stack(every))
+            turned = (self.net.answer_packed(packed, to_play, np.full_like(turns, k), **komi) for k in range(COUNT))
+            return mean_answer(self.kind, np.stack([check(answers, shape) for answers in turned]))
         if self.symmetry == "none":
-            return check(self.net.answer_packed(packed, to_play), shape)
-        return check(self.net.answer_packed(packed, to_play, turns), shape)
+            return check(self.net.answer_packed(packed, to_play, **komi), shape)
+        return check(self.net.answer_packed(packed, to_play, turns, **komi), shape)
 
 
 def check(answers: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -183,18 +185,18 @@ class AnswerCache:
 
     def __init__(self, entries: int):
         self.entries = entries
-        self.answers: OrderedDict[int, Any] = OrderedDict()
+        self.answers: OrderedDict[Hashable, Any] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self.answers)
 
-    def get(self, key: int) -> Any:
+    def get(self, key: Hashable) -> Any:
         """The answer, or None."""
         if key in self.answers:
             self.answers.move_to_end(key)
         return self.answers.get(key)
 
-    def put(self, key: int, answer: Any) -> None:
+    def put(self, key: Hashable, answer: Any) -> None:
         self.answers[key] = answer
         self.answers.move_to_end(key)
         while len(self.answers) > self.entries:

@@ -280,7 +280,7 @@ class Player:
             return self.fallback.think(board, limits), f"the thinker failed: {error}"
 
     def warn_of_komi(self, thinker: Thinker) -> None:
-        """Once for each unusual komi: what a value net says is of games with the usual ones."""
+        """Once for each unusual komi, where the value net is one that is not told it."""
         komi = self.board.komi
         if komi != self.told_komi and not USUAL_KOMI[0] <= komi <= USUAL_KOMI[1] and not getattr(thinker, "sees_komi", True):
             self.log(

@@ -14,7 +14,7 @@ from data.coords import PASS
 from data.features import offset
 from data.planes import PlaneEncoder
 from mcts.dead_stones import judge, useless_moves
-from mcts.protocols import Candidate, Limits, Net, Report, Watch
+from mcts.protocols import Candidate, Limits, Net, Report, Watch, told_komi
 
 SENSIBLE = offset("sensibleness")
 QUICK = 100  # rollouts that tell dead stones
@@ -86,7 +86,8 @@ class PolicyPlayer:
     def worth(self, board: Board, packed: np.ndarray) -> float:
         if self.value is None:
             return float("nan")
-        return float(self.value.answer_packed(packed[None], np.array([board.to_play], np.int8))[0])
+        komi = told_komi(self.value, [board.komi])
+        return float(self.value.answer_packed(packed[None], np.array([board.to_play], np.int8), **komi)[0])
 
     def forget(self) -> None:
         self.random = np.random.default_rng(self.seed)

@@ -9,7 +9,7 @@ so are values of candidates: +1 says that who is to move will win by this move.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,11 +22,21 @@ class Net(Protocol):
     """Packed planes uint8 [batch, points, 6] and who is to move int8 [batch] -> log-probabilities float32 [batch, points] of a
     policy net, values float32 [batch] of a value net. With `turns` uint8 [batch], each is seen turned by that symmetry.
 
-    One that has a method `fits(size)` is asked before a game whether it answers for such boards."""
+    One that has a method `fits(size)` is asked before a game whether it answers for such boards. One with a true `hears_komi` is
+    given `komi`, float [batch], in points for White, besides."""
 
     name: str
 
     def answer_packed(self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None) -> np.ndarray: ...
+
+
+def hears_komi(net: Net) -> bool:
+    return bool(getattr(net, "hears_komi", False))
+
+
+def told_komi(net: Net, komi: Sequence[float]) -> dict[str, np.ndarray]:
+    """The argument `komi` of `answer_packed`, for a net that hears it."""
+    return {"komi": np.array(komi, np.float32)} if hears_komi(net) else {}
 
 
 @dataclass

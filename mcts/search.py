@@ -23,7 +23,7 @@ from data.board_kernels import to_vertex
 from data.coords import PASS
 from mcts.evaluator_queue import KIND_NAMES, Answer, AnswerCache, EvaluatorQueue, Request
 from mcts.params import SearchParams
-from mcts.protocols import Limits, Net, Report, Watch
+from mcts.protocols import Limits, Net, Report, Watch, hears_komi
 from mcts.rollouts import Rollouts, RolloutThreads, TreePolicy, UniformPriors, UniformRollouts
 from mcts.root_report import make_report
 from mcts.store_kernels import POLICY, ROOT, VALUE
@@ -99,7 +99,7 @@ class Search:
             if net is not None
         }
         self.caches = {kind: AnswerCache(params.cache) for kind in self.nets}
-        self.sees_komi = VALUE not in self.queues or params.lam == 1  # rollouts count; value nets do not know it
+        self.sees_komi = params.lam == 1 or all(hears_komi(queue.net) for kind, queue in self.queues.items() if kind == VALUE)
         self.tree_policy = tree_policy if tree_policy and params.tree_policy else UniformPriors()
         self.workers: RolloutThreads | None = None
         if params.rollouts:
@@ -291,13 +291,15 @@ class Search:
         """Hand what the tree wants to the nets, but for what is remembered."""
         assert self.tree
         requests: dict[int, list[Request]] = {}
+        komi = float(self.tree.head.komi)
         for edge, kind, key in zip(*self.tree.wants(), strict=True):
-            known = self.caches[kind].get(key)
+            asked = (key, komi) if hears_komi(self.queues[kind].net) else key
+            known = self.caches[kind].get(asked)
             if known is not None:
                 self.apply(kind, edge, known)
             else:
                 packed, to_play = self.tree.planes(edge)
-                request = Request(kind, edge, key, packed, to_play, int(self.random.integers(8)))
+                request = Request(kind, edge, asked, packed, to_play, int(self.random.integers(8)), komi)
                 requests.setdefault(kind, []).append(request)
         for kind, group in requests.items():
             self.queues[kind].submit(group)

@@ -10,9 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from data.features import COLOUR_PLANES
 from models.symmetric import SymmetricConv, SymmetricLinear, SymmetricNorm, SymmetricSum
 
 SCORE_SCALE = 10.0  # a mean of 0.1, 36 points of 361, is the unit in which a score is heard
+KOMI_SCALE = 6.0  # points
 
 
 def as_floats(planes: Tensor, like: Tensor) -> Tensor:
@@ -86,6 +88,8 @@ class Tower(nn.Sequential):
     filters, size, size]."""
 
     def __init__(self, planes: int, filters: int, blocks: int, *, context: bool = True, symmetric: bool = False):
+        if planes > COLOUR_PLANES:
+            raise ValueError(f"planes={planes}: a tower sees {COLOUR_PLANES} at most; komi is for the head of value_resnet")
         stem = nn.Sequential(ConvNorm(planes, filters, 5, symmetric=symmetric, lift=True), nn.ReLU(inplace=True))
         super().__init__(
             stem, *(ResidualBlock(filters, context=context and k % 2 == 1, symmetric=symmetric) for k in range(blocks))
@@ -109,7 +113,9 @@ class PointHead(nn.Module):
 class ValueHead(nn.Module):
     """One number: [batch, filters, size, size] -> [batch], from -1 to +1. Mean and maximum over the board are what it hears.
 
-    With `owners` there is a second answer, [batch, points], whose mean, the score, it hears too.
+    With `owners` there is a second answer, [batch, points], whose mean, the score, it hears too. With `komi` it is told what the
+    player to move is given, [batch] in points, and with both how far that player is ahead, also in units of the doubt that is
+    left about the points: a lead of five is much at the end and little before.
     """
 
     def __init__(
@@ -121,6 +127,7 @@ class ValueHead(nn.Module):
         dropout: float = 0.0,
         symmetric: bool = False,
         owners: bool = False,
+        komi: bool = False,
     ):
         super().__init__()
         self.hidden = ConvNorm(filters, hidden, 1, symmetric=symmetric)
@@ -136,13 +143,28 @@ class ValueHead(nn.Module):
         self.owner: nn.Module | None = None
         if owners:
             self.owner = SymmetricSum(hidden, 1, maps=True, bias=False) if symmetric else nn.Conv2d(hidden, 1, 1, bias=False)
-            self.score = nn.Linear(1, units)
+        self.hears_komi = komi
+        if heard := 2 * (owners and komi) + (owners or komi):
+            self.score = nn.Linear(heard, units)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
+    def forward(self, x: Tensor, komi: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         x = functional.relu_(self.hidden(x))
         heard = self.mean(self.dropout(x.mean((2, 3)))) + self.maximum(self.dropout(x.amax((2, 3))))
         owner = None
         if self.owner is not None:
             owner = torch.tanh(self.owner(x).flatten(1))
-            heard = heard + self.score(SCORE_SCALE * owner.mean(1, keepdim=True))
+        if (about := self.about_score(owner, komi)) is not None:
+            heard = heard + self.score(about.to(heard.dtype))
         return torch.tanh(self.out(self.dropout(functional.relu_(heard))).squeeze(1)), owner
+
+    def about_score(self, owner: Tensor | None, komi: Tensor | None) -> Tensor | None:
+        """float [batch, what `score` hears]: the score; the score and komi together, and these by the doubt left; komi."""
+        if owner is None:
+            return None if komi is None else komi[:, None] / KOMI_SCALE
+        owner = owner.float()  # a sum of 361 in 8 bits would be off by a point
+        score = SCORE_SCALE * owner.mean(1)
+        if komi is None:
+            return score[:, None]
+        lead = owner.sum(1) + komi
+        doubt = torch.sqrt(1 + (1 - owner.square()).sum(1))
+        return torch.stack([score, lead / doubt, komi / KOMI_SCALE], 1)

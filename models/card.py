@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from data import atomic
-from data.features import PLANES, plane_names
+from data.features import COLOUR_PLANE, KOMI_PLANE, KOMI_PLANES, plane_names
 
 SCHEMA = 1
 FORMAT = "LambdaGo net"
 KINDS = ("policy", "value")
-COLOUR_PLANE = "black_to_play"  # the 49th: 1 everywhere if Black is to move
 SUFFIXES = {".safetensors": "weights", ".onnx": "onnx", ".int8.onnx": "int8"}  # of the files that a card describes
 
 
@@ -43,6 +42,10 @@ class Card:
     def fits(self, size: int) -> bool:
         """Whether it answers for boards of that size."""
         return (self.least or self.size) <= size <= self.size
+
+    @property
+    def hears_komi(self) -> bool:
+        return KOMI_PLANE in self.planes
 
     def sizes(self) -> str:
         return f"{self.least}x{self.least} to {self.size}x{self.size}" if self.fits(self.size - 1) else f"{self.size}x{self.size}"
@@ -85,7 +88,7 @@ def what_is_wrong(card: Card) -> str:
         return f"a damaged card: {', '.join(wrong)} should be an object"
     if not isinstance(card.planes, list | tuple) or not card.planes:
         return "a damaged card: planes is a list of names"
-    known = [*plane_names(), COLOUR_PLANE]
+    known = input_names(KOMI_PLANES)
     if len(card.planes) > len(known):
         return f"wants {len(card.planes)} planes, this program makes {len(known)}"
     for k, (theirs, ours) in enumerate(zip(card.planes, known, strict=False)):
@@ -95,10 +98,10 @@ def what_is_wrong(card: Card) -> str:
 
 
 def input_names(planes: int) -> tuple[str, ...]:
-    """The first ones of the 48, or all with the colour to move behind them."""
-    if not 1 <= planes <= PLANES + 1:
-        raise NetFileError(f"wants {planes} planes, this program makes {PLANES + 1}")
-    return tuple([*plane_names(), COLOUR_PLANE][:planes])
+    """The first ones of the 48, or all with the colour to move behind them, and then komi."""
+    if not 1 <= planes <= KOMI_PLANES:
+        raise NetFileError(f"wants {planes} planes, this program makes {KOMI_PLANES}")
+    return tuple([*plane_names(), COLOUR_PLANE, KOMI_PLANE][:planes])
 
 
 def find_card(path: Path) -> Path:

@@ -121,9 +121,9 @@ def reference(net: Any, card: Card) -> Inference:
     return Inference(card, TorchEngine(net, card))
 
 
-def answers(net: Inference, packed: np.ndarray, to_play: np.ndarray, batch: int) -> np.ndarray:
-    parts = [net.answer_packed(packed[k : k + batch], to_play[k : k + batch]) for k in range(0, len(packed), batch)]
-    return np.concatenate(parts)
+def answers(net: Inference, packed: np.ndarray, to_play: np.ndarray, komi: np.ndarray, batch: int) -> np.ndarray:
+    parts = (slice(k, k + batch) for k in range(0, len(packed), batch))
+    return np.concatenate([net.answer_packed(packed[part], to_play[part], komi=komi[part]) for part in parts])
 
 
 def compare_moves(a: np.ndarray, b: np.ndarray) -> dict[str, float]:

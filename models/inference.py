@@ -2,7 +2,8 @@
 
     net = open_net("models/pretrained/policy.json", threads=1)
     net.answer(planes)                  planes: uint8 [batch, planes, size, size], 0 or 1
-    net.answer_packed(packed, to_play)  packed: uint8 [batch, points, 6], bits as in datasets; to_play: int8 [batch], +1 or -1
+    net.answer_packed(packed, to_play)  packed: uint8 [batch, points, 6], bits as in datasets; to_play: int8 [batch], +1 or -1;
+                                        a net whose card `hears_komi` wants komi=float [batch], in points for White, besides
 
 Answers are float32: of a policy net log-probabilities [batch, points], illegal moves not excluded; of a value net [batch], from
 -1 to +1 for the player to move. With `turns`, uint8 [batch], the net sees each position turned by that symmetry, and its answer
@@ -20,7 +21,7 @@ import numpy as np
 
 from data import symmetry
 from data.coords import MIN_SIZE
-from data.features import ROW_BYTES
+from data.features import ROW_BYTES, komi_bytes
 from models.card import SUFFIXES, Card, NetFileError, find_card, input_names, read_card, read_described
 from models.engines import Engine, OnnxEngine, TorchEngine, check_device, choose_device, first_line, has_bf16
 
@@ -36,7 +37,7 @@ class Net(Protocol):
 
     def fits(self, size: int) -> bool: ...
     def answer(self, planes: np.ndarray) -> np.ndarray: ...
-    def answer_packed(self, packed: np.ndarray, to_play: np.ndarray) -> np.ndarray: ...
+    def answer_packed(self, packed: np.ndarray, to_play: np.ndarray, *, komi: np.ndarray | None = None) -> np.ndarray: ...
 
 
 def open_net(path: str | Path, *, engine: str = "auto", device: str = "auto", threads: int = 1, symmetries: int = 1) -> Net:
@@ -111,12 +112,18 @@ class Inference:
             points = np.take_along_axis(points, symmetry.backward(size)[turns, : size**2, None].astype(np.int64), 1)
         return self.run(points, turns)
 
-    def answer_packed(self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None) -> np.ndarray:
+    @property
+    def hears_komi(self) -> bool:
+        return self.card.hears_komi
+
+    def answer_packed(
+        self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None, *, komi: np.ndarray | None = None
+    ) -> np.ndarray:
         size = math.isqrt(packed.shape[1]) if packed.ndim == 3 else 0
         if packed.shape[1:] != (size**2, ROW_BYTES) or not self.fits(size) or packed.dtype != np.uint8:
             wanted = f"uint8 (batch, points, {ROW_BYTES}), boards of {self.card.sizes()}"
             raise ValueError(f"packed is {packed.dtype} {packed.shape}; this net wants {wanted}")
-        return self.run(unpack(packed, to_play, self.card, turns), turns)
+        return self.run(unpack(packed, to_play, self.card, turns, komi), turns)
 
     def run(self, points: np.ndarray, turns: np.ndarray | None) -> np.ndarray:
         """`points` uint8 [batch, points, planes]."""
@@ -136,14 +143,20 @@ class Inference:
         return log_softmax(answers)
 
 
-def unpack(packed: np.ndarray, to_play: np.ndarray, card: Card, turns: np.ndarray | None = None) -> np.ndarray:
+def unpack(
+    packed: np.ndarray, to_play: np.ndarray, card: Card, turns: np.ndarray | None = None, komi: np.ndarray | None = None
+) -> np.ndarray:
     """The planes that a net wants, uint8 [batch, points, planes], each position turned by its symmetry."""
     from data.loader_kernels import expand  # compiled; who has planes already needs none of it
 
+    if card.hears_komi and komi is None:
+        raise ValueError(f"{card.name} hears komi: say komi=, one a position")
     size = math.isqrt(packed.shape[1])
+    to_play = to_play.astype(np.int8, copy=False)
+    given = komi_bytes(komi, to_play) if komi is not None and card.hears_komi else np.empty(0, np.uint8)
     points = np.empty((len(packed), size**2, len(card.planes)), np.uint8)
     turned = np.zeros(len(packed), np.uint8) if turns is None else turns.astype(np.uint8, copy=False)
-    expand(packed, np.arange(len(packed)), turned, symmetry.backward(size), to_play.astype(np.int8, copy=False), points)
+    expand(packed, np.arange(len(packed)), turned, symmetry.backward(size), to_play, given, points)
     return points
 
 
@@ -164,12 +177,16 @@ class SymmetryEnsemble:
     def answer(self, planes: np.ndarray) -> np.ndarray:
         return last(means(self.card.kind, (self.net.answer(planes, turn(k, len(planes))) for k in range(self.count))))
 
-    def answer_packed(self, packed: np.ndarray, to_play: np.ndarray) -> np.ndarray:
-        return last(self.answers_so_far(packed, to_play))
+    @property
+    def hears_komi(self) -> bool:
+        return self.card.hears_komi
 
-    def answers_so_far(self, packed: np.ndarray, to_play: np.ndarray) -> Iterator[np.ndarray]:
+    def answer_packed(self, packed: np.ndarray, to_play: np.ndarray, *, komi: np.ndarray | None = None) -> np.ndarray:
+        return last(self.answers_so_far(packed, to_play, komi))
+
+    def answers_so_far(self, packed: np.ndarray, to_play: np.ndarray, komi: np.ndarray | None = None) -> Iterator[np.ndarray]:
         """The averages over 1, 2, ... symmetries: all of them for the price of the last."""
-        turned = (self.net.answer_packed(packed, to_play, turn(k, len(packed))) for k in range(self.count))
+        turned = (self.net.answer_packed(packed, to_play, turn(k, len(packed)), komi=komi) for k in range(self.count))
         return means(self.card.kind, turned)
 
 

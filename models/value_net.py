@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from data.features import COLOUR_PLANES, KOMI_PLANES, NO_KOMI
 from models.blocks import Tower, ValueHead, as_floats
 from models.policy_net import start_plain
 
@@ -17,6 +18,8 @@ class ValueNet(nn.Module):
 
     def __init__(self, planes: int = 49, filters: int = 192, layers: int = 14, units: int = 256, size: int = 19):
         super().__init__()
+        if planes > COLOUR_PLANES:
+            raise ValueError(f"planes={planes}: the paper's value net has {COLOUR_PLANES}; value_resnet also hears komi")
         if layers < 4:
             raise ValueError(f"layers={layers}: a value net has at least 5x5, 1x1, the hidden units and a layer between")
         body: list[nn.Module] = [nn.Conv2d(planes, filters, 5, padding=2), nn.ReLU(inplace=True)]
@@ -36,7 +39,9 @@ class ValueNet(nn.Module):
 class ResidualValueNet(nn.Module):
     """The tower of the residual policy net; mean and maximum of its maps decide. Fits boards of any size.
 
-    With `owners` it also says who will own each point, which it can be taught, and hears its own answer's sum."""
+    With `owners` it also says who will own each point, which it can be taught, and hears its own answer's sum. With 50 planes
+    the last one tells komi, which the head hears: in close games it decides.
+    """
 
     any_size = True  # answers for smaller boards than it was made for, too
 
@@ -54,12 +59,20 @@ class ResidualValueNet(nn.Module):
         owners: bool = False,
     ):
         super().__init__()
-        self.tower = Tower(planes, filters, blocks, context=context, symmetric=symmetric)
-        self.head = ValueHead(filters, hidden=hidden, units=units, dropout=dropout, symmetric=symmetric, owners=owners)
+        if planes > KOMI_PLANES:
+            raise ValueError(f"planes={planes}: there are {KOMI_PLANES}, with the colour to move and komi")
+        self.seen = min(planes, COLOUR_PLANES)
+        self.tower = Tower(self.seen, filters, blocks, context=context, symmetric=symmetric)
+        self.head = ValueHead(
+            filters, hidden=hidden, units=units, dropout=dropout, symmetric=symmetric, owners=owners, komi=planes == KOMI_PLANES
+        )
 
     def forward(self, planes: Tensor) -> Tensor:
         return self.both(planes)[0]
 
     def both(self, planes: Tensor) -> tuple[Tensor, Tensor | None]:
         """Values, and with `owners` who will own the points, [batch, points] from -1 to +1 for the player to move."""
-        return self.head(self.tower(as_floats(planes, self.head.out.weight)))
+        if not self.head.hears_komi:
+            return self.head(self.tower(as_floats(planes, self.head.out.weight)))
+        komi = (planes[:, -1, 0, 0].float() - NO_KOMI) / 2
+        return self.head(self.tower(as_floats(planes[:, : self.seen], self.head.out.weight)), komi)

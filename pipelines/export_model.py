@@ -31,6 +31,7 @@ TYPES: dict[str, Any] = {
     **dict.fromkeys(("checkpoint", "output"), str),
     **dict.fromkeys(("dataset", "name", "evaluation", "notes"), str | None),
     **dict.fromkeys(("calibration", "parity", "threads", "seed"), int),
+    "agreement": float,
     "half": bool,
     "formats": tuple[str, ...],
     "batches": tuple[int, ...],
@@ -74,6 +75,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
             with console.status("writing"):
                 card = write_files(net, card, file, waiting, options)
             lines = compare(net, card, file, waiting, options)
+            check_agreement(lines, options)
             card = replace(card, parity={line["file"]: without(line, "file", "batch", "speed") for line in lines})
             write_card(card, waiting["card"])
             rename(waiting, paths)
@@ -175,7 +177,8 @@ def write_files(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path],
     if "onnx" in paths or "int8" in paths:
         contents["onnx"] = to_onnx(net, card)
     if "int8" in paths:
-        planes = unpack(*sample(file, "train", options["calibration"], options["seed"]), card)
+        packed, to_play, komi = sample(file, "train", options["calibration"], options["seed"])
+        planes = unpack(packed, to_play, card, komi=komi)
         contents["int8"] = to_int8(contents["onnx"], planes.reshape(-1, card.size, card.size, len(card.planes)))
     for kind in contents.keys() & paths.keys():
         paths[kind].write_bytes(contents[kind])
@@ -194,23 +197,24 @@ def rename(waiting: dict[str, Path], paths: dict[str, Path]) -> None:
     atomic.sync_folder(paths["card"].parent)
 
 
-def sample(file: DatasetFile, split: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Packed planes and colours to move of about so many random positions."""
+def sample(file: DatasetFile, split: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Packed planes, colours to move and komi of about so many random positions."""
     from data.loader import read_rows
     from data.order import hashed, key
 
     first, stop = file.split_rows[split]
     rows = first + np.unique(hashed(key(seed, "export", split), np.arange(count)) % np.uint64(stop - first)).astype(np.int64)
-    return read_rows(file.positions["planes"], rows), read_rows(file.positions["to_play"], rows)
+    packed, to_play, game = (read_rows(file.positions[name], rows) for name in ("planes", "to_play", "game"))
+    return packed, to_play, file.games["komi"][:][game]
 
 
 def compare(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path], options: dict[str, Any]) -> list[dict[str, Any]]:
     """Each file, opened as a stranger would, beside the net itself, in batches of several sizes."""
     from models.export import answers, compare_moves, compare_values, reference
 
-    packed, to_play = sample(file, "validation", options["parity"], options["seed"])
+    packed, to_play, komi = sample(file, "validation", options["parity"], options["seed"])
     judge = compare_moves if card.kind == "policy" else compare_values
-    standard = answers(reference(net, card), packed, to_play, max(options["batches"]))
+    standard = answers(reference(net, card), packed, to_play, komi, max(options["batches"]))
     lines = []
     for kind, path in paths.items():
         if kind == "card":
@@ -218,12 +222,23 @@ def compare(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path], opt
         opened = open_net(path, engine=ENGINES[kind], device="cpu", threads=options["threads"])
         assert isinstance(opened, Inference)
         for size in options["batches"]:
-            opened.answer_packed(packed[:size], to_play[:size])
+            opened.answer_packed(packed[:size], to_play[:size], komi=komi[:size])
             began = time.perf_counter()
-            theirs = answers(opened, packed, to_play, size)
+            theirs = answers(opened, packed, to_play, komi, size)
             speed = len(packed) / (time.perf_counter() - began)
             lines.append({"file": path.name, "batch": size, **judge(standard, theirs), "speed": speed})
     return lines
+
+
+def check_agreement(lines: list[dict[str, Any]], options: dict[str, Any]) -> None:
+    """Raise where a file answers otherwise than the net: of values, a mean difference of 0.1 is an agreement of 0.9."""
+    for line in lines:
+        share = line["top1_agreement"] if "top1_agreement" in line else 1 - line["mean_difference"]
+        if share < options["agreement"]:
+            raise ExportError(
+                f"{line['file']}: agrees with the net to {share:.3f}, agreement={options['agreement']:g} is asked for, so "
+                f"nothing was written; a larger calibration= may help, or formats= without it"
+            )
 
 
 # --- what the card tells

@@ -287,7 +287,8 @@ def quieten() -> None:
     import logging
 
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
-    for about in (".*does not have many workers.*", ".*LeafSpec.*", ".*isinstance\\(treespec.*"):
+    strides = ".*strides do not match bucket view strides.*"  # of weights of one number in length, where nothing is slower
+    for about in (".*does not have many workers.*", ".*LeafSpec.*", ".*isinstance\\(treespec.*", strides):
         warnings.filterwarnings("ignore", about)
 
 

@@ -45,6 +45,7 @@ def write_dataset(
         group = file.create_group("games")
         hdf5.create_column(group, "first_row", games + 1, np.int64)[:] = first_row
         hdf5.create_column(group, "value", games, np.uint8)[:] = winner != 0
+        hdf5.create_column(group, "komi", games, np.float32)[:] = np.arange(games) % 16 / 2
     return path
 
 

@@ -28,7 +28,7 @@ from models.evaluation import (
 from pipelines import evaluate_model
 from pipelines.evaluation_data import batches, choose, training_mean
 from pipelines.wiring import CONF, ROOT, explain
-from tests.tiny_nets import PLAIN_POLICY, POLICY, VALUE, judged_dataset, tiny_net, write_checkpoint
+from tests.tiny_nets import KOMI_VALUE, PLAIN_POLICY, POLICY, judged_dataset, tiny_net, write_checkpoint
 
 
 def answers(count: int = 200, points: int = 25, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -286,7 +286,7 @@ def evaluate(output: Path, *overrides: str) -> dict:
 
 def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):
     checkpoints = []
-    for name, arguments in (("first", POLICY), ("second", PLAIN_POLICY), ("third", VALUE)):
+    for name, arguments in (("first", POLICY), ("second", PLAIN_POLICY), ("third", KOMI_VALUE)):
         checkpoints.append(write_checkpoint(tmp_path / name / "checkpoints" / "best.ckpt", tiny_net(arguments)[0], arguments))
     paths = ",".join(map(str, checkpoints))
     how = [f"checkpoint=[{paths}]", f"dataset={dataset}", "engine=fp32", "symmetries=[1,2]", "batch_size=64"]

@@ -24,7 +24,7 @@ from models.export import CHECKSUM, compare_moves, compare_values, head
 from models.inference import Inference, from_checkpoint, open_net
 from pipelines import evaluate_model, export_model
 from pipelines.wiring import CONF, ROOT, explain
-from tests.tiny_nets import POLICY, SIZE, VALUE, judged_dataset, random_positions, tiny_net, write_checkpoint
+from tests.tiny_nets import KOMI_VALUE, POLICY, SIZE, judged_dataset, random_komi, random_positions, tiny_net, write_checkpoint
 
 POINTS = SIZE * SIZE
 PRETRAINED = ROOT / "models" / "pretrained"
@@ -62,7 +62,7 @@ def made(tmp_path_factory) -> dict:
     folder = tmp_path_factory.mktemp("export")
     dataset = judged_dataset(folder / "games.h5", games=60)
     policy = write_checkpoint(folder / "policy.ckpt", taught_net(), SYMMETRIC, dataset)
-    value = write_checkpoint(folder / "value.ckpt", tiny_net(VALUE)[0], VALUE, dataset)
+    value = write_checkpoint(folder / "value.ckpt", tiny_net(KOMI_VALUE)[0], KOMI_VALUE, dataset)
     results = {
         "policy": export(folder / "out", f"checkpoint={policy}", "notes=made for a test"),
         "value": export(folder / "out", f"checkpoint={value}", f"dataset={dataset}"),
@@ -79,7 +79,7 @@ def test_all_files_are_there_and_the_card_describes_them(made):
     assert card.compute["positions_trained"] == 640
     assert card.data["dataset"] == "games.h5" and card.data["notes"] == "made for a test"
     value = read_card(made["out"] / "value.json")
-    assert len(value.planes) == PLANES + 1 and value.compute["began_with"] == "random weights"
+    assert len(value.planes) == PLANES + 2 and value.compute["began_with"] == "random weights"
 
 
 def test_a_card_tells_of_the_games_that_taught(made, tmp_path):
@@ -106,10 +106,11 @@ def test_no_file_tells_where_it_was_made(made):
 @pytest.mark.parametrize("engine", ["fp32", "onnx", "int8"])
 @pytest.mark.parametrize("batch", [1, 2, 8])
 def test_each_file_answers_like_the_checkpoint(made, kind, engine, batch):
-    packed, to_play = random_positions(48, seed=9)
-    standard = open_net(made[kind], engine="fp32", device="cpu").answer_packed(packed, to_play)
+    packed, to_play, komi = *random_positions(48, seed=9), random_komi(48)
+    standard = open_net(made[kind], engine="fp32", device="cpu").answer_packed(packed, to_play, komi=komi)
     net = open_net(made["out"] / f"{kind}.json", engine=engine, device="cpu")
-    answers = np.concatenate([net.answer_packed(packed[k : k + batch], to_play[k : k + batch]) for k in range(0, 48, batch)])
+    parts = [slice(k, k + batch) for k in range(0, 48, batch)]
+    answers = np.concatenate([net.answer_packed(packed[part], to_play[part], komi=komi[part]) for part in parts])
     if engine != "int8":
         np.testing.assert_allclose(answers, standard, atol=1e-4)
     elif kind == "policy":
@@ -151,7 +152,7 @@ def test_planes_go_in_as_bytes_and_the_batch_is_free(made):
 @pytest.mark.parametrize("kind", ["policy", "value"])
 @pytest.mark.parametrize("size", [2, 5])
 def test_files_answer_for_smaller_boards_like_the_checkpoint(made, kind, size):
-    planes = np.random.default_rng(size).integers(0, 2, (4, 48 + (kind == "value"), size, size)).astype(np.uint8)
+    planes = np.random.default_rng(size).integers(0, 2, (4, 48 + 2 * (kind == "value"), size, size)).astype(np.uint8)
     standard = open_net(made[kind], engine="fp32", device="cpu").answer(planes)
     for engine, most in (("fp32", 1e-4), ("onnx", 1e-4), ("int8", 0.5)):
         answers = open_net(made["out"] / f"{kind}.json", engine=engine, device="cpu").answer(planes)
@@ -404,3 +405,13 @@ def test_comparisons_are_their_definitions():
     assert compare_values(np.array([0.5, -0.5]), np.array([0.5, 0.1])) == pytest.approx(
         {"same_winner": 0.5, "mean_difference": 0.3, "largest_difference": 0.6}
     )
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+def test_files_that_answer_otherwise_than_the_net_are_not_written(made, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("models.export.to_int8", lambda content, planes: (made["out"] / f"{kind}.int8.onnx").read_bytes())
+    other = write_checkpoint(tmp_path / "other.ckpt", tiny_net(SYMMETRIC, seed=3)[0], SYMMETRIC, made["dataset"])
+    checkpoint, asked = (other, 0.8) if kind == "policy" else (made["value"], 1)
+    with pytest.raises(export_model.ExportError, match=rf"int8.onnx: agrees with the net to 0.*={asked} is.*nothing was"):
+        export(tmp_path / "out", f"checkpoint={checkpoint}", "formats=[int8]", f"agreement={asked}")
+    assert not list((tmp_path / "out").iterdir())

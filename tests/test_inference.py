@@ -21,10 +21,24 @@ from models.engines import TorchEngine, for_answers, has_bf16
 from models.inference import Inference, SymmetryEnsemble, from_safetensors, open_net, unpack
 from pipelines.wiring import ROOT, explain
 from tests.small_dataset import write_dataset
-from tests.tiny_nets import PLAIN_POLICY, POLICY, SIZE, VALUE, random_positions, tiny_net, write_checkpoint
+from tests.tiny_nets import (
+    KOMI_VALUE,
+    PLAIN_POLICY,
+    POLICY,
+    SIZE,
+    VALUE,
+    random_komi,
+    random_positions,
+    tiny_net,
+    write_checkpoint,
+)
 
 POINTS = SIZE * SIZE
-ALL = [PLAIN_POLICY, POLICY, VALUE, {**POLICY, "symmetric": True}, {**VALUE, "symmetric": True}]
+ALL = [PLAIN_POLICY, POLICY, VALUE, KOMI_VALUE, {**POLICY, "symmetric": True}, {**KOMI_VALUE, "symmetric": True}]
+
+
+def named(arguments: dict) -> str:
+    return f"{arguments['_target_'].rpartition('.')[2]}-{arguments['planes']}" + "-symmetric" * ("symmetric" in arguments)
 
 
 def make(arguments: dict, precision: str = "fp32") -> Inference:
@@ -32,11 +46,13 @@ def make(arguments: dict, precision: str = "fp32") -> Inference:
     return Inference(card, TorchEngine(net, card, precision=precision))
 
 
-def planes_of(packed: np.ndarray, to_play: np.ndarray, planes: int) -> np.ndarray:
+def planes_of(packed: np.ndarray, to_play: np.ndarray, planes: int, komi: np.ndarray | None = None) -> np.ndarray:
     """Slowly: uint8 [batch, planes, size, size]."""
     bits = np.unpackbits(packed, axis=2).transpose(0, 2, 1).reshape(len(packed), 48, SIZE, SIZE)
     colour = np.broadcast_to((to_play > 0)[:, None, None, None], (len(packed), 1, SIZE, SIZE)).astype(np.uint8)
-    return np.ascontiguousarray(np.concatenate([bits, colour], 1)[:, :planes])
+    given = np.zeros(len(packed)) if komi is None else np.where(to_play > 0, -komi, komi)
+    number = np.broadcast_to((128 + 2 * given)[:, None, None, None], colour.shape).astype(np.uint8)
+    return np.ascontiguousarray(np.concatenate([bits, colour, number], 1)[:, :planes])
 
 
 def turned(planes: np.ndarray, k: int) -> np.ndarray:
@@ -44,18 +60,49 @@ def turned(planes: np.ndarray, k: int) -> np.ndarray:
     return planes.reshape(count, kinds, size**2)[:, :, symmetry.backward(size)[k, : size**2]].reshape(planes.shape)
 
 
-@pytest.mark.parametrize("arguments", ALL, ids=lambda a: a["_target_"].rpartition(".")[2] + ("_symmetric" * ("symmetric" in a)))
+@pytest.mark.parametrize("arguments", ALL, ids=named)
 def test_answers_are_those_of_the_net(arguments):
     net, card = tiny_net(arguments)
     packed, to_play = random_positions(5)
-    planes = planes_of(packed, to_play, len(card.planes))
+    komi = random_komi(5)
+    planes = planes_of(packed, to_play, len(card.planes), komi)
     with torch.no_grad():
         expected = net(torch.from_numpy(planes))
     if card.kind == "policy":
         expected = expected.log_softmax(1)
     door = Inference(card, TorchEngine(net, card))
     np.testing.assert_allclose(door.answer(planes), expected.numpy(), atol=2e-5)
-    np.testing.assert_allclose(door.answer_packed(packed, to_play), expected.numpy(), atol=2e-5)
+    np.testing.assert_allclose(door.answer_packed(packed, to_play, komi=komi), expected.numpy(), atol=2e-5)
+
+
+def test_komi_counts_for_who_is_given_it():
+    """The same board for White and Black: only what each is given differs, and more of it can't be the same."""
+    door = make(KOMI_VALUE)
+    assert door.hears_komi and not make(VALUE).hears_komi
+    packed, _ = random_positions(4)
+    white, black = np.full(4, -1, np.int8), np.full(4, 1, np.int8)
+    seven, none = np.full(4, 7.5), np.zeros(4)
+    for colour in (white, black):
+        assert np.abs(door.answer_packed(packed, colour, komi=seven) - door.answer_packed(packed, colour, komi=none)).min() > 1e-4
+    for komi in (7.5, -3, 0.5):
+        points = unpack(packed, white, door.card, komi=np.full(4, komi))
+        assert (points[:, :, -1] == 128 + 2 * komi).all()
+        np.testing.assert_array_equal(unpack(packed, black, door.card, komi=np.full(4, -komi))[:, :, -1], points[:, :, -1])
+    np.testing.assert_array_equal(unpack(packed, white, door.card, komi=np.full(4, np.nan))[:, :, -1], 128)
+    np.testing.assert_array_equal(unpack(packed, white, door.card, komi=np.full(4, 1000.0))[:, :, -1], 255)
+    ensemble = SymmetryEnsemble(door, 2)
+    turned_once = door.answer_packed(packed, white, np.full(4, 1, np.uint8), komi=seven)
+    straight = door.answer_packed(packed, white, komi=seven)
+    np.testing.assert_allclose(ensemble.answer_packed(packed, white, komi=seven), (straight + turned_once) / 2, atol=1e-6)
+    with pytest.raises(ValueError, match="hears komi"):
+        door.answer_packed(packed, white)
+
+
+def test_only_value_resnet_hears_komi():
+    paper = {"_target_": "models.value_net.ValueNet", "planes": 50, "filters": 8, "layers": 4, "units": 8, "size": SIZE}
+    for arguments in ({**POLICY, "planes": 50}, {**PLAIN_POLICY, "planes": 50}, paper, {**VALUE, "planes": 51}):
+        with pytest.raises(ValueError, match=f"planes={arguments['planes']}"):
+            tiny_net(arguments)
 
 
 def test_exported_layers_are_ordinary_convolutions():

@@ -33,7 +33,7 @@ def turn(board: np.ndarray, symmetry: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("size", [9, 19])
-@pytest.mark.parametrize("planes", [48, 49, 20, 12, 4, 1, 13])
+@pytest.mark.parametrize("planes", [48, 49, 50, 20, 12, 4, 1, 13])
 def test_planes_and_move_turn_together(tmp_path: Path, size: int, planes: int) -> None:
     file = DatasetFile(write_dataset(tmp_path / "small.h5", games=20, size=size))
     stored = {name: file.positions[name][:] for name in ("move", "to_play", "outcome", "game", "ply")}
@@ -44,8 +44,11 @@ def test_planes_and_move_turn_together(tmp_path: Path, size: int, planes: int) -
         for i, row in enumerate(batch["row"]):
             symmetry = int(batch["symmetry"][i])
             expected = turn(unpack(packed_of_row(row, size), size), symmetry)[:planes]
-            if planes == 49:
+            if planes >= 49:
                 expected = np.concatenate([expected, np.full((1, size, size), stored["to_play"][row] > 0, np.uint8)])
+            if planes == 50:
+                given = -stored["to_play"][row] * file.games["komi"][stored["game"][row]]
+                expected = np.concatenate([expected, np.full((1, size, size), 128 + 2 * given, np.uint8)])
             assert np.array_equal(np.moveaxis(batch["planes"][i], -1, 0), expected)
             marked = np.zeros((size, size), np.uint8)
             marked.flat[stored["move"][row]] = 1
@@ -112,9 +115,9 @@ def test_other_planes_are_refused_with_both_lists(tmp_path: Path) -> None:
         DatasetFile(path)
 
 
-@pytest.mark.parametrize("planes", [0, 50])
+@pytest.mark.parametrize("planes", [0, 51])
 def test_more_planes_than_there_are_are_refused_with_both_lists(file: DatasetFile, planes: int) -> None:
-    with pytest.raises(DatasetError, match=rf"{planes} planes.*\n +file: .*own, opponent.*zeros\n +program: .*49"):
+    with pytest.raises(DatasetError, match=rf"{planes} planes.*\n +file: .*own, opponent.*zeros\n +program: .*49 .*50"):
         Loader(file, train(file), planes)
 
 

@@ -628,6 +628,31 @@ def test_the_cache_answers_for_positions_seen_before(think) -> None:
     assert 0 < value.positions - asked < asked / 2
 
 
+def test_a_net_that_hears_komi_is_told_and_what_it_said_holds_for_that_komi_alone(think) -> None:
+    """On each board of Black's, komi is what it answers; other nets are told nothing."""
+    told: set[float] = set()
+
+    class Hearing(FakeValue):
+        hears_komi = True
+
+        def answer_packed(  # type: ignore[override]
+            self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None, *, komi: np.ndarray
+        ) -> np.ndarray:
+            assert komi.shape == to_play.shape
+            self.positions += len(packed)
+            told.update(komi.tolist())
+            return (-komi * to_play / 100).astype(np.float32)
+
+    net = Hearing()
+    search = make(value=net, lam=0.0, n_thr=0, n_thr_adjusts=False)
+    assert search.sees_komi and not make(value=material(), lam=0.5).sees_komi
+    for komi in (7.5, -20.0):
+        asked = net.positions
+        report = think(search, Board(5, komi=komi), simulations=30)
+        assert net.positions - asked >= 20 and report.value == pytest.approx(-komi / 100, abs=1e-5)
+    assert told == {7.5, -20.0}
+
+
 def test_a_net_for_another_size_is_done_without(think) -> None:
     policy = FakePolicy()
     policy.fits = lambda size: size == 19  # type: ignore[attr-defined]

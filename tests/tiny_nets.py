@@ -19,6 +19,7 @@ SIZE = 9
 POLICY = {"_target_": "models.policy_net.ResidualPolicyNet", "planes": 48, "filters": 16, "blocks": 2, "hidden": 8, "size": SIZE}
 PLAIN_POLICY = {"_target_": "models.policy_net.PolicyNet", "planes": 48, "filters": 16, "layers": 4, "size": SIZE}
 VALUE = {"_target_": "models.value_net.ResidualValueNet", "planes": 49, "filters": 16, "blocks": 2, "hidden": 8, "size": SIZE}
+KOMI_VALUE = {**VALUE, "planes": 50, "owners": True}
 
 
 def tiny_net(arguments: dict[str, Any], seed: int = 0) -> tuple[nn.Module, Card]:
@@ -57,6 +58,10 @@ def judged_dataset(path: Path, **how: Any) -> Path:
         games.create_dataset("source", (count,), h5py.string_dtype("utf-8"))
         games["source"][:] = [f"games/{'kgs' if k % 2 else 'pro'}.zip!{k}.sgf" for k in range(count)]
     return path
+
+
+def random_komi(count: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(-30, 31, count) / 2
 
 
 def random_positions(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
