@@ -55,7 +55,8 @@ def test_every_launcher_composes(launcher: str) -> None:
 
 @pytest.mark.parametrize("choice", TRAINING)
 def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_path: Path) -> None:
-    fitting = {"loader=patterns": ["model=rollout"], "loader=tree_patterns": ["model=tree"]}.get(choice, [])
+    models = {"patterns": "rollout", "tree_patterns": "tree", "value_komi": "value_resnet"}  # that such batches are for
+    fitting = [f"model={model}" for loader, model in models.items() if choice == f"loader={loader}"]
     if choice == "experiment=pretrained_value":
         file = DatasetFile(dataset)
         write_owners(tmp_path / "owners.h5", file, np.zeros((len(file.games["value"]), file.size**2), np.int8), {})

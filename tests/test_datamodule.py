@@ -152,8 +152,8 @@ def test_summary_tells_what_is_left_out(path: str) -> None:
 def test_wrong_arguments_are_refused(path: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="target='winner': choose one of move, value"):
         GoDataModule(path, target="winner")
-    with pytest.raises(DatasetError, match="50 planes"):
-        GoDataModule(path, planes=50)
+    with pytest.raises(DatasetError, match="51 planes"):
+        GoDataModule(path, planes=51)
     with pytest.raises(DatasetError, match="no such file"):
         GoDataModule(str(tmp_path / "nowhere.h5"))
     with pytest.raises(DatasetError, match="no split 'tests', there are train, validation, test"):
