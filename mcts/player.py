@@ -280,12 +280,10 @@ class Player:
             return self.fallback.think(board, limits), f"the thinker failed: {error}"
 
     def warn_of_komi(self, thinker: Thinker) -> None:
-        """Once for each unusual komi, where the value net is one that is not told it."""
+        """Once for each unusual komi: what a value net says is of games with the usual ones, told komi or not."""
         komi = self.board.komi
         if komi != self.told_komi and not USUAL_KOMI[0] <= komi <= USUAL_KOMI[1] and not getattr(thinker, "sees_komi", True):
-            self.log(
-                f"komi is {komi:g}: the value net does not see it, and learned from games with other ones; rollouts count it"
-            )
+            self.log(f"komi is {komi:g}: the value net learned from games with other ones, and can only guess; rollouts count it")
         self.told_komi = komi
 
     def analyze(

@@ -99,7 +99,7 @@ class Search:
             if net is not None
         }
         self.caches = {kind: AnswerCache(params.cache) for kind in self.nets}
-        self.sees_komi = params.lam == 1 or all(hears_komi(queue.net) for kind, queue in self.queues.items() if kind == VALUE)
+        self.sees_komi = VALUE not in self.queues or params.lam == 1  # value nets know those they learned from, if any
         self.tree_policy = tree_policy if tree_policy and params.tree_policy else UniformPriors()
         self.workers: RolloutThreads | None = None
         if params.rollouts:

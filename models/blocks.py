@@ -114,7 +114,7 @@ class ValueHead(nn.Module):
     """One number: [batch, filters, size, size] -> [batch], from -1 to +1. Mean and maximum over the board are what it hears.
 
     With `owners` there is a second answer, [batch, points], whose mean, the score, it hears too. With `komi` it is told what the
-    player to move is given, [batch] in points, and with both how far that player is ahead, also in units of the doubt that is
+    player to move is given, [batch] in points, and with both how far that player is ahead, in units of the doubt that is
     left about the points: a lead of five is much at the end and little before.
     """
 
@@ -152,16 +152,15 @@ class ValueHead(nn.Module):
         heard = self.mean(self.dropout(x.mean((2, 3)))) + self.maximum(self.dropout(x.amax((2, 3))))
         owner = None
         if self.owner is not None:
-            owner = torch.tanh(self.owner(x).flatten(1))
+            owner = torch.tanh(self.owner(x).flatten(1).float())  # in 8 bits what is sure would be certain, and a sum off
         if (about := self.about_score(owner, komi)) is not None:
             heard = heard + self.score(about.to(heard.dtype))
         return torch.tanh(self.out(self.dropout(functional.relu_(heard))).squeeze(1)), owner
 
     def about_score(self, owner: Tensor | None, komi: Tensor | None) -> Tensor | None:
-        """float [batch, what `score` hears]: the score; the score and komi together, and these by the doubt left; komi."""
+        """float [batch, what `score` hears]: the score; score and komi together, in units of the doubt left; komi."""
         if owner is None:
             return None if komi is None else komi[:, None] / KOMI_SCALE
-        owner = owner.float()  # a sum of 361 in 8 bits would be off by a point
         score = SCORE_SCALE * owner.mean(1)
         if komi is None:
             return score[:, None]

@@ -1,8 +1,8 @@
 """A net as files for others: safetensors, ONNX, and ONNX in int8; and how closely these answer like the net itself.
 
-The ONNX input is uint8 [batch, size, size, planes], as the loader's kernel writes it; the cast to float is the first thing in the
-graph, and the batch is dynamic, and so is the size where the net takes several. Batch norm is folded into the convolutions there;
-safetensors hold the net as it is.
+The ONNX input is uint8 [batch, size, size, planes], as the loader's kernel writes it: 0 or 1, but for komi (see `inference.py`).
+The cast to float is the first thing in the graph, and the batch is dynamic, and so is the size where the net takes several. Batch
+norm is folded into the convolutions there; safetensors hold the net as it is.
 """
 
 import logging

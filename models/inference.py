@@ -1,7 +1,8 @@
 """The door to a net: NumPy arrays in, NumPy arrays out, batch first, no gradients. `open_net` is where to begin.
 
     net = open_net("models/pretrained/policy.json", threads=1)
-    net.answer(planes)                  planes: uint8 [batch, planes, size, size], 0 or 1
+    net.answer(planes)                  planes: uint8 [batch, planes, size, size], 0 or 1; one called komi is 128 and twice the
+                                        points that the player to move is given (White komi, Black as much less)
     net.answer_packed(packed, to_play)  packed: uint8 [batch, points, 6], bits as in datasets; to_play: int8 [batch], +1 or -1;
                                         a net whose card `hears_komi` wants komi=float [batch], in points for White, besides
 

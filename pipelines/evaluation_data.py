@@ -136,10 +136,12 @@ def judge(
         return judge_patterns(net, file, material, symmetries, batch_size, advance)
     found: dict[int, list[Any]] = {count: [] for count in symmetries}
     labels = []
-    ensemble, komi = SymmetryEnsemble(net, max(symmetries)), file.games["komi"][:]
+    ensemble = SymmetryEnsemble(net, max(symmetries))
+    komi = file.games["komi"][:] if net.hears_komi else None
     for packed, columns in batches(file, material.rows, batch_size):
         labels.append(columns["move"] if material.kind == "policy" else columns["outcome"])
-        for k, answer in enumerate(ensemble.answers_so_far(packed, columns["to_play"], komi[columns["game"]]), 1):
+        given = None if komi is None else komi[columns["game"]]
+        for k, answer in enumerate(ensemble.answers_so_far(packed, columns["to_play"], given), 1):
             if k in found:
                 found[k].append(move_scores(answer, columns["move"]) if material.kind == "policy" else answer)
         advance(len(packed))

@@ -328,8 +328,11 @@ def check_words(net: Any, state: dict[str, Any], path: Path) -> None:
             raise TrainingError(f"{path}: it has learned other patterns than there are in this dataset")
 
 
+SCORE, OWNS = "head.score.weight", "head.owner.weight"  # of value nets
+
+
 def begin_with(net: Any, path: str) -> None:
-    """Weights of another run, where name and shape agree; planes that the other net had not begin with weight 0.
+    """Weights of another run, where name and shape agree; planes that the other net had not begin with weight 0, as komi does.
 
     Where the other net had symmetric layers and this one has ordinary ones, it begins as one that computes the same.
     """
@@ -349,10 +352,12 @@ def begin_with(net: Any, path: str) -> None:
                 if other is None or not torch.equal(other, value):
                     raise TrainingError(f"start={path}: it has learned other patterns than there are in this dataset")
                 continue
-            if other is not None and other.shape == value.shape:
+            if other is None or (name == SCORE and (OWNS in theirs) != (OWNS in net.state_dict())):
+                continue  # nothing there; or one hears a score, the other komi
+            if other.shape == value.shape:
                 value.copy_(other)
                 taken += 1
-            elif other is not None and name.startswith("tower.0.") and has_fewer_planes(other, value):
+            elif (name == SCORE and len(other) == len(value)) or (name.startswith("tower.0.") and has_fewer_planes(other, value)):
                 value.zero_()
                 value[:, : other.shape[1]].copy_(other)
                 taken += 1

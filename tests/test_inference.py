@@ -139,8 +139,9 @@ def test_a_batch_answers_like_its_positions_alone_and_an_empty_one_with_nothing(
 
 def test_bf16_is_close_to_fp32():
     packed, to_play = random_positions(20)
-    for arguments in (POLICY, VALUE):
-        exact, rough = (make(arguments, precision).answer_packed(packed, to_play) for precision in ("fp32", "bf16"))
+    for arguments in (POLICY, VALUE, KOMI_VALUE):
+        doors = (make(arguments, precision) for precision in ("fp32", "bf16"))
+        exact, rough = (door.answer_packed(packed, to_play, komi=random_komi(20)) for door in doors)
         assert 0 < np.abs(np.exp(exact) - np.exp(rough)).max() < 0.05
 
 

@@ -23,6 +23,7 @@ from pipelines import train_model
 from pipelines.options import OptionError
 from pipelines.wiring import CONF, ROOT
 from tests.tiny_dataset import make_dataset
+from tests.tiny_nets import VALUE, tiny_net, write_checkpoint
 
 SMALL = [
     "model=policy_resnet", "model.net.filters=16", "model.net.blocks=2", "model.net.hidden=8", "loader.batch_size=16",
@@ -224,6 +225,19 @@ def test_a_net_may_begin_with_the_tower_of_another(tmp_path: Path, dataset: Path
     train_model.begin_with(net, str(policy))
     stem, theirs = net.state_dict()["tower.0.0.0.weight"], read_checkpoint(policy)["state_dict"]["net.tower.0.0.0.weight"]
     assert torch.equal(stem[:, :48], theirs) and not stem[:, 48:].any()
+
+
+def test_a_value_net_that_is_told_komi_may_begin_with_one_that_is_not(tmp_path: Path) -> None:
+    """With owners it goes on hearing the score, and komi not yet; without, what it heard as a score is no komi."""
+    told, older = {**VALUE, "planes": 50, "owners": True}, {**VALUE, "owners": True}
+    path = write_checkpoint(tmp_path / "older.ckpt", (net := tiny_net(older)[0]), older)
+    train_model.begin_with(begun := make_net(told), str(path))
+    score = begun.state_dict()["head.score.weight"]
+    assert torch.equal(score[:, :1], net.state_dict()["head.score.weight"]) and not score[:, 1:].any()
+    begun = make_net({**told, "owners": False})
+    before = begun.state_dict()["head.score.weight"].clone()
+    train_model.begin_with(begun, str(path))
+    assert torch.equal(begun.state_dict()["head.score.weight"], before) and before.shape == (64, 1)
 
 
 def test_wrong_keys_and_values_are_one_line(dataset: Path, tmp_path: Path) -> None:
