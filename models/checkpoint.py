@@ -73,13 +73,15 @@ def load_net(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
 
 
 def plain_net(net: nn.Module, card: dict[str, Any]) -> tuple[nn.Module, dict[str, Any]]:
-    """A net with symmetric layers as one with ordinary ones, which answers the same and which all engines know; and its card."""
-    if not card.get("symmetric"):
+    """A net as those who ask it want it, and its card: it answers the same, with ordinary layers where it had symmetric ones,
+    which all engines know, and without the moves that a value net names only to learn from."""
+    plain_card = {key: False if key in ("symmetric", "moves") else value for key, value in card.items()}
+    if plain_card == card:
         return net, card
-    card = {**card, "symmetric": False}
-    plain = make_net(card)
-    plain.load_state_dict(plain_state(net))
-    return plain, card
+    plain = make_net(plain_card)
+    state = plain_state(net)
+    plain.load_state_dict({name: state[name] for name in plain.state_dict()})
+    return plain, plain_card
 
 
 def make_net(card: dict[str, Any]) -> nn.Module:

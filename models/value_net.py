@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from data.features import COLOUR_PLANES, KOMI_PLANES, NO_KOMI
-from models.blocks import Tower, ValueHead, as_floats
+from models.blocks import PointHead, Tower, ValueHead, as_floats
 from models.policy_net import start_plain
 
 
@@ -40,7 +40,8 @@ class ResidualValueNet(nn.Module):
     """The tower of the residual policy net; mean and maximum of its maps decide. Fits boards of any size.
 
     With `owners` it also says who will own each point, which it can be taught, and hears its own answer's sum. With 50 planes
-    the last one tells komi, which the head hears: in close games it decides.
+    the last one tells komi, which the head hears: in close games it decides. With `moves` it also names the next move while it
+    learns, so that the tower does not forget what a policy net knew; who answers has no use for that, and files are without it.
     """
 
     any_size = True  # answers for smaller boards than it was made for, too
@@ -57,6 +58,7 @@ class ResidualValueNet(nn.Module):
         context: bool = True,
         symmetric: bool = False,
         owners: bool = False,
+        moves: bool = False,
     ):
         super().__init__()
         if planes > KOMI_PLANES:
@@ -66,13 +68,19 @@ class ResidualValueNet(nn.Module):
         self.head = ValueHead(
             filters, hidden=hidden, units=units, dropout=dropout, symmetric=symmetric, owners=owners, komi=planes == KOMI_PLANES
         )
+        self.moves = PointHead(filters, size, symmetric=symmetric) if moves else None
 
     def forward(self, planes: Tensor) -> Tensor:
-        return self.both(planes)[0]
+        return self.head(*self.heard(planes))[0]
 
-    def both(self, planes: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Values, and with `owners` who will own the points, [batch, points] from -1 to +1 for the player to move."""
-        if not self.head.hears_komi:
-            return self.head(self.tower(as_floats(planes, self.head.out.weight)))
-        komi = (planes[:, -1, 0, 0].float() - NO_KOMI) / 2
-        return self.head(self.tower(as_floats(planes[:, : self.seen], self.head.out.weight)), komi)
+    def all_answers(self, planes: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Values; with `owners` who will own the points, [batch, points] from -1 to +1 for the player to move; with `moves` the
+        logits of the next move, [batch, points]."""
+        maps, komi = self.heard(planes)
+        value, owner = self.head(maps, komi)
+        return value, owner, None if self.moves is None else self.moves(maps)
+
+    def heard(self, planes: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What the tower makes of the planes that it sees, and komi for the player to move, in points."""
+        maps = self.tower(as_floats(planes[:, : self.seen], self.head.out.weight))
+        return maps, (planes[:, -1, 0, 0].float() - NO_KOMI) / 2 if self.head.hears_komi else None

@@ -280,6 +280,7 @@ def about_compute(config: dict[str, Any], steps: int) -> dict[str, Any]:
         "positions_per_game": loader.get("positions_per_game"),
         "began_with": "weights of another run" if config.get("start") else "random weights",
         "owner_weight": part(config, "model").get("owner_weight") or 0,
+        "move_weight": part(config, "model").get("move_weight") or 0,
     }
 
 

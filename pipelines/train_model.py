@@ -109,6 +109,8 @@ def assemble(cfg: DictConfig) -> tuple[Any, Any]:
     if wants != str(cfg.loader._target_).endswith(".PatternDataModule"):
         fitting = "loader=patterns or tree_patterns" if wants else "a loader of planes, such as loader=default"
         raise TrainingError(f"this model wants {fitting}; leave loader= out, and the model chooses it")
+    if bool(cfg.model.get("move_weight")) != bool(cfg.model.net.get("moves")):
+        raise TrainingError("model.move_weight above 0 and model.net.moves=true want each other: say both or neither")
     data = instantiate(cfg.loader)
     if cfg.model.get("owner_weight") and data.owners is None:
         raise TrainingError(
@@ -334,7 +336,8 @@ SCORE, OWNS = "head.score.weight", "head.owner.weight"  # of value nets
 def begin_with(net: Any, path: str) -> None:
     """Weights of another run, where name and shape agree; planes that the other net had not begin with weight 0, as komi does.
 
-    Where the other net had symmetric layers and this one has ordinary ones, it begins as one that computes the same.
+    Where the other net had symmetric layers and this one has ordinary ones, it begins as one that computes the same. A value net
+    that names moves begins to do so as the policy net did.
     """
     import torch
 
@@ -344,6 +347,8 @@ def begin_with(net: Any, path: str) -> None:
     theirs = {name[4:]: value for name, value in checkpoint["state_dict"].items() if name.startswith("net.")}
     if checkpoint["hyper_parameters"]["model"]["net"].get("symmetric") and not has_symmetric_layers(net):
         theirs = load_net(path)[0].state_dict()
+    if getattr(net, "moves", None) is not None and "head.bias.bias" in theirs:  # a policy net, whose head names points
+        theirs = {f"moves.{name[5:]}" if name.startswith("head.") else name: value for name, value in theirs.items()}
     taken = 0
     with torch.no_grad():
         for name, value in net.state_dict().items():

@@ -101,15 +101,17 @@ def test_the_winner_is_the_same_from_all_sides(k: int) -> None:
 
 @pytest.mark.parametrize("k", range(8))
 def test_owners_turn_with_the_board(k: int) -> None:
-    net = stirred(ResidualValueNet(filters=16, blocks=2, size=9, hidden=32, symmetric=True, owners=True))
+    net = stirred(ResidualValueNet(filters=16, blocks=2, size=9, hidden=32, symmetric=True, owners=True, moves=True))
+    nn.init.zeros_(net.moves.bias.bias)  # as in a policy net, the one thing that each point has for itself
     planes = random_planes(4, 49, 9)
     backward = torch.from_numpy(symmetry.backward(9)[k, :81].astype(np.int64))
-    (value, owner), (turned_value, turned_owner) = (
-        net.both(planes),
-        net.both(planes.flatten(2)[:, :, backward].unflatten(2, (9, 9))),
+    (value, owner, moves), (turned_value, turned_owner, turned_moves) = (
+        net.all_answers(planes),
+        net.all_answers(planes.flatten(2)[:, :, backward].unflatten(2, (9, 9))),
     )
     assert torch.allclose(turned_value, value, atol=1e-5)
     assert torch.allclose(turned_owner, owner[:, backward], atol=1e-5) and owner.std() > 1e-4
+    assert torch.allclose(turned_moves, moves[:, backward], atol=1e-5) and moves.std() > 1e-4
 
 
 @pytest.mark.parametrize("kind", ["policy_net.ResidualPolicyNet", "value_net.ResidualValueNet"])
@@ -125,8 +127,22 @@ def test_a_symmetric_net_has_a_plain_twin(kind: str) -> None:
         card["owners"] = True
         net = stirred(make_net(card))
         plain, _ = plain_net(net.float(), card)
-        for one, other in zip(plain.eval().both(planes), net.both(planes), strict=True):
+        for one, other in zip(plain.eval().all_answers(planes)[:2], net.all_answers(planes)[:2], strict=True):
             assert torch.allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_who_asks_a_value_net_gets_it_without_moves(symmetric: bool) -> None:
+    card = {"_target_": "models.value_net.ResidualValueNet", "planes": 50, "filters": 16, "blocks": 2, "size": 9, "moves": True}
+    card |= {"hidden": 8, "owners": True, "symmetric": symmetric}
+    net = stirred(make_net(card))
+    plain, plain_card = plain_net(net.float(), card)
+    planes = random_planes(3, 50, 9)
+    assert plain_card == card | {"symmetric": False, "moves": False}
+    assert not any(name.startswith("moves.") for name in plain.state_dict()) and plain.moves is None
+    assert torch.allclose(plain.eval()(planes), net(planes), atol=1e-5)
+    assert torch.allclose(net(planes), net.all_answers(planes)[0], atol=1e-6)
+    assert net.all_answers(planes)[2].shape == (3, 81)
 
 
 def stirred(net: nn.Module) -> nn.Module:

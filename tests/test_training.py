@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from models.callbacks import NoObjective, TrainingStopped, WeightAverage
 from models.checkpoint import CheckpointError, load_net, make_net, read_checkpoint
@@ -431,11 +431,30 @@ def test_an_ordinary_net_begins_as_the_symmetric_one_it_starts_from(tmp_path: Pa
         assert torch.equal(net.to(memory_format=torch.channels_last).eval()(planes), symmetric(planes))  # type: ignore[call-overload]
 
 
+def test_a_value_net_names_moves_as_the_policy_net_did_and_goes_on_learning_them(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path / "policy", dataset, "positions=320", "validate_every=160", "model.net.hidden=32")
+    path = tmp_path / "policy" / "checkpoints" / "last.ckpt"
+    settings = ["model=value_resnet", "model.net.moves=true", "model.move_weight=1"]
+    cfg = configured(*settings, f"dataset={dataset}", "size=9")
+    net = make_net(OmegaConf.to_container(cfg.model.net, resolve=True))  # type: ignore[arg-type]
+    train_model.begin_with(net, str(path))
+    planes = torch.randint(0, 2, (4, 50, 9, 9), dtype=torch.uint8)
+    with torch.no_grad():
+        moves = net.to(memory_format=torch.channels_last).eval().all_answers(planes)[2]  # type: ignore[call-overload,operator]
+        assert torch.allclose(moves, load_net(path)[0](planes[:, :48]), atol=1e-4)
+    settings += [f"start={path}", "debug=overfit", "loader.batch_size=8", "positions=1600", "validate_every=1600"]
+    results = trained(tmp_path / "value", dataset, *settings)
+    assert results["train/loss"] == pytest.approx(results["train/mse"] + results["train/move_loss"], rel=1e-4)
+    assert results["train/mse"] < 0.3 and results["train/move_loss"] < 1  # of two batches; nothing learned is 1 and 4.4
+    asked, config = load_net(tmp_path / "value" / "checkpoints" / "last.ckpt")
+    assert config["model"]["net"]["moves"] is False and not any(name.startswith("moves") for name in asked.state_dict())
+
+
 @pytest.mark.parametrize(
     "wrong",
     ["seed=abc", "threads=-1", "loader.pool_rows=0", "loader.num_workers=-1", "loader.eval_batch_size=-1", "loader.epoch_rows=x",
      "callbacks.checkpoints.every_steps=0", "callbacks.average.decay=x", "callbacks.average.decay=1", "trainer.devices=0",
-     "trainer.accumulate_grad_batches=0", "steps=0", "model.owner_weight=1"],
+     "trainer.accumulate_grad_batches=0", "steps=0", "model.owner_weight=1", "model.move_weight=1", "model.net.moves=true"],
 )  # fmt: skip
 def test_wrong_numbers_are_one_line_before_anything_is_made(tmp_path: Path, dataset: Path, wrong: str) -> None:
     settings = ["model=value_resnet", f"dataset={dataset}", f"output={tmp_path / 'run'}", "loader.batch_size=16", "logger=none"]
