@@ -100,11 +100,8 @@ def with_even_planes(model: Any) -> Any:
     from onnx import helper, numpy_helper
 
     nodes = model.graph.node
-    k = next((k for k, node in enumerate(nodes) if node.op_type == "Conv"), None)
-    weights = {} if k is None else {entry.name: entry for entry in model.graph.initializer if entry.name == nodes[k].input[1]}
-    if not weights:  # no convolution, or one whose weights are computed
-        return model
-    (entry,) = weights.values()
+    k = next(k for k, node in enumerate(nodes) if node.op_type == "Conv")
+    entry = next(entry for entry in model.graph.initializer if entry.name == nodes[k].input[1])
     weight = numpy_helper.to_array(entry)  # [channels, planes, kernel, kernel]
     largest = np.abs(weight).max((0, 2, 3))
     scale = np.maximum(np.round(255 * (largest / max(largest.max(), 1e-30)) ** EVENNESS), 1) / 255
