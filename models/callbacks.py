@@ -94,7 +94,8 @@ class Checkpoints(Callback):
     `step_<n>.ckpt` if they are to stay.
 
     Each is written under another name and then renamed. On SIGTERM and Ctrl-C the step in progress is finished, `last.ckpt`
-    written and `TrainingStopped` raised; a validation, but for that at the end, is broken off, and done when the run goes on.
+    written and `TrainingStopped` raised. `last.ckpt` is also written before each validation but that at the end, so that whoever
+    dies in one does it when the run goes on; a signal breaks it off, unless there are several processes, which wait for its end.
     A second signal ends at once. Must be the last callback, to save what others have done.
     """
 
@@ -119,7 +120,7 @@ class Checkpoints(Callback):
         self.saved_at = -1  # step of last.ckpt
         self.seen = -1  # the step after which this was last called
         self.stepping = False  # whether weights are being changed
-        self.validation_due = False  # one was broken off
+        self.validation_due = False  # from before a validation to its end
         self.stopping = False  # all is saved; only what loggers are told after the step is waited for
         self.handlers: dict[int, Any] = {}
 
@@ -131,10 +132,11 @@ class Checkpoints(Callback):
             except ValueError:  # not in the main thread, where signals don't come
                 break
         if self.validation_due:
-            self.validation_due = False
+            pl_module.take_random_state()  # type: ignore[operator]  # it draws from it, as it would have then
             trainer.validating = True
             trainer.fit_loop.epoch_loop.val_loop.run()
             trainer.training = True
+            pl_module.keep_random_state()  # type: ignore[operator]
 
     def on_signal(self, number: int, frame: Any) -> None:
         if self.stopped_by is not None:
@@ -147,7 +149,6 @@ class Checkpoints(Callback):
 
     def on_validation_batch_end(self, trainer: Trainer, *_: Any, **__: Any) -> None:
         if self.stopped_by is not None and trainer.world_size == 1 and trainer.global_step < trainer.max_steps:
-            self.validation_due = True  # `on_exception` saves
             raise TrainingStopped(self.stopped_by, trainer.global_step)
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Any) -> None:
@@ -158,14 +159,17 @@ class Checkpoints(Callback):
         if trainer.global_step == self.seen:  # gradients are being accumulated, and would be lost
             return
         self.seen = trainer.global_step
-        if not validates_now(trainer):  # else after it, so that it is not left out when the run goes on
+        if not validates_now(trainer):
             self.save_what_is_due(trainer)
+        elif trainer.global_step < trainer.max_steps:
+            self.validation_due = True
+            self.save(trainer, "last")
 
     def save_what_is_due(self, trainer: Trainer, *, now: bool = False) -> None:
         step = trainer.global_step
         self.stopping = self.must_stop(trainer)
         due = now or self.stopping or step % self.every_steps == 0 or step == trainer.max_steps
-        if due and step != self.saved_at:
+        if due and (now or step != self.saved_at):
             self.save(trainer, "last")
         if self.keep_every_steps and step % self.keep_every_steps == 0:
             self.save(trainer, f"step_{step:09d}")
@@ -183,6 +187,7 @@ class Checkpoints(Callback):
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if trainer.sanity_checking or trainer.state.fn != "fit":
             return
+        self.validation_due = False
         if self.monitor not in trainer.callback_metrics:
             known = ", ".join(name for name in trainer.callback_metrics if name.startswith("val/"))
             raise NoObjective(f"objective={self.monitor}: not measured; there are {known}")
@@ -203,7 +208,7 @@ class Checkpoints(Callback):
         alone = trainer.world_size == 1  # others would have to answer
         if isinstance(exception, Diverged | NoObjective) or self.stepping:
             return  # what was saved before is better
-        if alone and trainer.state.fn == "fit" and (self.validation_due or trainer.global_step not in (0, self.saved_at)):
+        if alone and trainer.state.fn == "fit" and trainer.global_step not in (0, self.saved_at):
             self.save(trainer, "last")
 
     def give_back_signals(self) -> None:

@@ -61,15 +61,21 @@ def what_is_missing(checkpoint: Any) -> str:
 
 def load_net(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
     """The net of a checkpoint, ready to answer and of ordinary layers, with the configuration that it was trained with."""
+    net, config = load_learner(path)
+    net, config["model"]["net"] = plain_net(net, config["model"]["net"])
+    return net.to(memory_format=torch.channels_last).eval(), config  # type: ignore[call-overload]
+
+
+def load_learner(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
+    """The net of a checkpoint as it learned, and its configuration."""
     checkpoint = read_checkpoint(path)
     config = checkpoint["hyper_parameters"]
     try:
         net = make_net(config["model"]["net"])
         net.load_state_dict({name[4:]: value for name, value in checkpoint["state_dict"].items() if name.startswith("net.")})
-        net, config["model"]["net"] = plain_net(net, config["model"]["net"])
     except Exception as error:  # whatever classes of older programs and numbers of strangers lead to
         raise CheckpointError(f"{path}: does not fit this program ({reason(error)})") from None
-    return net.to(memory_format=torch.channels_last).eval(), config  # type: ignore[call-overload]
+    return net, config
 
 
 def plain_net(net: nn.Module, card: dict[str, Any]) -> tuple[nn.Module, dict[str, Any]]:

@@ -24,6 +24,7 @@ from models.inference import Inference
 CHECKSUM = "weights_sha256"  # what `models.checkpoint.checksum` says of a net, in its card's `made` and in evaluations of it
 OPSET = 20
 CALIBRATION_BATCH = 32
+EVEN = "even_planes"  # what a net's first convolution hears then
 EVENNESS = 0.75  # of a net's planes before int8; 1 makes the largest weights of all planes equal, 0 leaves them
 
 
@@ -86,6 +87,7 @@ def to_int8(content: bytes, planes: np.ndarray) -> bytes:
             quant_format=QuantFormat.QDQ, per_channel=True, calibrate_method=CalibrationMethod.MinMax,
             activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
             op_types_to_quantize=["Conv", "Add", "Relu"], nodes_to_exclude=head(model),
+            extra_options={"TensorQuantOverrides": {EVEN: [{"rmin": np.float32(0), "rmax": np.float32(1)}]}},
         )  # fmt: skip
         return without_traces(onnx.load(output)).SerializeToString()
 
@@ -108,8 +110,8 @@ def with_even_planes(model: Any) -> Any:
     scale = scale.astype(np.float32)[None, :, None, None]
     entry.CopyFrom(numpy_helper.from_array(weight / scale, entry.name))
     model.graph.initializer.append(numpy_helper.from_array(scale, "plane_scales"))
-    nodes.insert(k, helper.make_node("Mul", [nodes[k].input[0], "plane_scales"], ["even_planes"], name="even_planes"))
-    nodes[k + 1].input[0] = "even_planes"
+    nodes.insert(k, helper.make_node("Mul", [nodes[k].input[0], "plane_scales"], [EVEN], name=EVEN))
+    nodes[k + 1].input[0] = EVEN
     return model
 
 

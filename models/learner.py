@@ -52,7 +52,7 @@ class Learner(LightningModule):
         self.summed += 1
         stepping = (index + 1) % self.trainer.accumulate_grad_batches == 0
         if stepping and (self.global_step + 1) % self.log_every == 0:
-            means = {f"train/{name}": value / self.summed for name, value in self.sums.items()}
+            means = {f"train/{name}": self.over_processes(value / self.summed) for name, value in self.sums.items()}
             if not math.isfinite(float(means["train/loss"])):
                 raise Diverged(
                     f"the loss is no number any more before step {self.global_step + 1:,}: try a smaller learning rate"
@@ -61,6 +61,10 @@ class Learner(LightningModule):
             self.log_dict(means, on_step=True, on_epoch=False)
             self.sums, self.summed = {}, 0
         return metrics["loss"]
+
+    def over_processes(self, value: Tensor) -> Tensor:
+        """The mean over all of them."""
+        return self.trainer.strategy.reduce(value, reduce_op="mean") if self.trainer.world_size > 1 else value
 
     def validation_step(self, batch: Batch, index: int) -> None:
         metrics = self.judge(batch, validating=True)
@@ -96,8 +100,17 @@ class Learner(LightningModule):
         self.cuda_states = checkpoint.get("cuda_random_states", [])
 
     def on_train_batch_start(self, batch: Batch, index: int) -> None:
-        if self.random_state is not None:  # only now: iterating a loader draws a number
+        self.take_random_state()  # only now: iterating a loader draws a number
+
+    def take_random_state(self) -> None:
+        """Go on with that of the checkpoint, if it was not done yet."""
+        if self.random_state is not None:
             torch.set_rng_state(self.random_state.cpu())
             if len(self.cuda_states) == torch.cuda.device_count():
                 torch.cuda.set_rng_state_all([state.cpu() for state in self.cuda_states])
             self.random_state = None
+
+    def keep_random_state(self) -> None:
+        """What is drawn until the next step shall not count."""
+        self.random_state = torch.get_rng_state()
+        self.cuda_states = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []

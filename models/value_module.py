@@ -5,6 +5,8 @@ outcome is one bit a game, and a net soon knows its games by heart. So two other
 - with `owner_weight` the squared error on the owners of the points, mean over the board (`loader.owners` names the file that has
   them): hundreds of bits a game;
 - with `move_weight` what a policy net learns, the cross entropy of the move that was played: one lesson for each position.
+
+They are added while the net learns. The loss of a validation is the error on the outcome alone: that is what the net is for.
 """
 
 from typing import Any
@@ -30,15 +32,16 @@ class ValueModule(Learner):
             return self.judge_value(self.net(batch["planes"]), batch)
         value, owner, moves = self.net.all_answers(batch["planes"])
         metrics = self.judge_value(value, batch)
+        lessons = metrics["mse"]
         if self.owner_weight:
             if "owner" not in batch:
                 raise ValueError("owner_weight: loader.owners=<file of estimate_owners.py> is missing")
             metrics["owner_mse"] = (owner.float() - batch["owner"]).square().mean()
-            metrics["loss"] = metrics["loss"] + self.owner_weight * metrics["owner_mse"]
+            lessons = lessons + self.owner_weight * metrics["owner_mse"]
         if self.move_weight:
             metrics["move_loss"] = functional.cross_entropy(moves.float(), batch["move"])
-            metrics["loss"] = metrics["loss"] + self.move_weight * metrics["move_loss"]
-        return metrics
+            lessons = lessons + self.move_weight * metrics["move_loss"]
+        return metrics if validating else metrics | {"loss": lessons}
 
     def judge_value(self, value: Tensor, batch: Batch) -> dict[str, Tensor]:
         value, outcome = value.float(), batch["outcome"]

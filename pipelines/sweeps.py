@@ -5,7 +5,8 @@
         0/ 1/ 2/ ...     a folder a job: that of an ordinary run, and job.json: what is special about it, its state, its metrics
         sweep.csv sweep.md sweep.png
 
-A job that is done is not done again, one that was stopped goes on from its last checkpoint, one that failed is tried again.
+A job that is done is not done again, one that was stopped goes on from its last checkpoint, one that failed is tried again; but
+not where Optuna asked: trials that came after were asked for because it had failed.
 """
 
 import csv
@@ -35,6 +36,7 @@ from pipelines.wiring import ROOT, explain
 SWEEP_FILE, JOB_FILE = "sweep.json", "job.json"
 DIRECTIONS = ("minimize", "maximize")
 SHOWN = {"positions_a_second": "positions/s", "minutes": "minutes"}  # beside the metrics of validation
+BEST = "best"  # among a job's metrics: the objective at the best of its validations, which is best.ckpt
 
 
 class SweepError(ValueError):
@@ -50,9 +52,10 @@ class Job:
     state: str = "stopped"  # until it is done or failed
     error: str | None = None
     metrics: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0  # of work, over all its sessions
 
     def value(self) -> float | None:
-        return self.metrics.get(self.objective)
+        return self.metrics.get(BEST, self.metrics.get(self.objective))
 
     def write(self, folder: Path) -> None:
         write_text(folder / JOB_FILE, json.dumps(asdict(self), indent=1) + "\n")
@@ -78,12 +81,16 @@ def run_job(cfg: DictConfig, run: Callable[[DictConfig], dict[str, Any]]) -> flo
         if before.state == "done":
             console.print(f"\n[bold]job {job.number}[/bold] is done: {' '.join(overrides)}")
             return before.value()
+        if before.state == "failed" and "optuna" in str(HydraConfig.get().sweeper.get("_target_")).lower():
+            console.print(f"\n[bold]job {job.number}[/bold] failed: {' '.join(overrides)}")
+            return None
+        job.seconds = before.seconds
         if any((folder / "checkpoints").glob("*.ckpt")):
             cfg.resume = str(folder)
     folder.mkdir(parents=True, exist_ok=True)
     job.write(folder)
     console.print(f"\n[bold]job {job.number}[/bold]: {' '.join(overrides)}")
-    began = time.monotonic()
+    began = time.monotonic() - job.seconds
     try:
         result = run(cfg)
         if cfg.objective not in result:
@@ -95,10 +102,20 @@ def run_job(cfg: DictConfig, run: Callable[[DictConfig], dict[str, Any]]) -> flo
         write_text(folder / "error.txt", traceback.format_exc())
         console.print(f"job {job.number} failed: {job.error}", markup=False)
         return None
-    job.state = "done"
+    except SystemExit:  # told to stop
+        job.seconds = time.monotonic() - began
+        job.write(folder)
+        raise
+    stopped_by = result.pop("stopped_by", None)
+    resumed = job.seconds > 0
+    job.state, job.seconds = "done", time.monotonic() - began
     job.metrics = {name: value for name, value in result.items() if isinstance(value, int | float)}
-    job.metrics["minutes"] = (time.monotonic() - began) / 60
+    job.metrics["minutes"] = job.seconds / 60
+    if resumed:
+        job.metrics["positions_a_second"] = result["positions"] / job.seconds
     job.write(folder)
+    if stopped_by is not None:  # when it was over; the sweep is not
+        raise SystemExit(128 + stopped_by)
     return job.value()
 
 
@@ -107,6 +124,8 @@ def threads_of_a_job(cores: int) -> int:
     launcher = HydraConfig.get().launcher
     if given := launcher.get("cpus_per_task"):  # submitit
         return int(given)
+    if "submitit" in str(launcher.get("_target_")):  # all jobs at once
+        return 1
     jobs = launcher.get("n_jobs") or 1  # joblib; below zero: one a core
     return max(1, cores // (jobs if jobs > 0 else cores))
 
@@ -141,7 +160,8 @@ def watched(script: str) -> Iterator[None]:
     finally:
         if SweepStarted.folder is not None:
             jobs = reported(SweepStarted.folder, script)
-            if sys.exc_info()[0] is None:
+            raised = sys.exc_info()[1]
+            if raised is None or (isinstance(raised, Exception) and all_failed(jobs)):  # then Optuna raises, for want of a value
                 conclude(script, jobs)
 
 
@@ -157,10 +177,14 @@ def reported(folder: Path, script: str) -> list[Job]:
         sys.exit(2)
 
 
+def all_failed(jobs: list[Job]) -> bool:
+    return bool(jobs) and all(job.state == "failed" for job in jobs)
+
+
 def conclude(script: str, jobs: list[Job]) -> None:
     """Exit code 1 where some jobs failed, 2 and their reason where all did."""
     errors = [job.error for job in jobs if job.state == "failed"]
-    if len(errors) == len(jobs):
+    if all_failed(jobs):
         print(f"{script}: {errors[0]}", file=sys.stderr)
         sys.exit(2)
     if errors:
@@ -197,7 +221,7 @@ def read_job(path: Path) -> Job:
         sound = isinstance(job.number, int) and isinstance(job.objective, str) and job.direction in DIRECTIONS
         sound &= job.state in ("done", "failed", "stopped") and isinstance(job.error, str | None)
         sound &= isinstance(job.overrides, list) and all(isinstance(text, str) for text in job.overrides)
-        sound &= all(isinstance(value, float) or type(value) is int for value in job.metrics.values())
+        sound &= all(isinstance(value, float) or type(value) is int for value in [job.seconds, *job.metrics.values()])
         if not sound:
             raise TypeError
         return job
@@ -239,8 +263,9 @@ def report(folder: Path, jobs: list[Job]) -> None:
     keys = varied(jobs)
     objective = jobs[0].objective
     measured = dict.fromkeys(name for job in jobs for name in job.metrics if name.startswith("val/"))
-    metrics = [objective, *(name for name in measured if name != objective), *SHOWN]
-    head = ["job", *keys, *(SHOWN.get(name, name) for name in metrics), "state"]
+    metrics = [BEST, objective, *(name for name in measured if name != objective), *SHOWN]
+    names = SHOWN | {BEST: f"best {objective}"}
+    head = ["job", *keys, *(names.get(name, name) for name in metrics), "state"]
     rows = [
         [str(job.number), *(setting(job, key) for key in keys), *(show(job.metrics.get(name)) for name in metrics), job.state]
         for job in jobs
@@ -254,8 +279,8 @@ def report(folder: Path, jobs: list[Job]) -> None:
     write_csv(folder / "sweep.csv", head, jobs, keys, metrics)
     lines = [f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows]]
     write_text(folder / "sweep.md", f"# {title}\n\n" + "\n".join(lines) + "\n")
-    names = {job.number: ", ".join(f"{key.rpartition('.')[2]} {setting(job, key)}" for key in keys) or "job" for job in jobs}
-    finished = [(names[job.number], job.value(), read_curve(folder / str(job.number), objective)) for job in jobs]
+    labels = {job.number: ", ".join(f"{key.rpartition('.')[2]} {setting(job, key)}" for key in keys) or "job" for job in jobs}
+    finished = [(labels[job.number], job.value(), read_curve(folder / str(job.number), objective)) for job in jobs]
     shown = [(name, value, curve) for name, value, curve in finished if value is not None or curve]
     if shown:
         plots.sweep(folder / "sweep.png", shown, objective, ", ".join(keys))

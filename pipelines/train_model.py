@@ -1,6 +1,7 @@
 """From a dataset to a trained net: `python pipelines/train_model.py model=policy dataset=datasets/kgs.h5`."""
 
 import os
+import secrets
 import sys
 import time
 import warnings
@@ -76,17 +77,15 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
         raise TrainingError(f"model.net.planes={cfg.model.net.planes}, but loader.planes={data.planes}: say only the latter")
     if cfg.start and checkpoint is None:
         begin_with(module.net, cfg.start)
-    loggers = list(instantiate(cfg.logger).values()) if cfg.logger else []
     callbacks = [callback for callback in instantiate(cfg.callbacks).values() if callback is not None] if cfg.callbacks else []
     callbacks.sort(key=lambda callback: isinstance(callback, Checkpoints))  # last: it saves what the others have done
+    step = None
     if checkpoint is not None:
         saved = read_checkpoint(checkpoint)
         check_words(module.net, saved["state_dict"], checkpoint)
         check_shapes(module, saved["state_dict"], checkpoint)
         step = saved["global_step"]
-        for logger in loggers:
-            if hasattr(logger, "resume_at"):
-                logger.resume_at(step)
+    loggers = make_loggers(config["logger"] or {}, step)
     check_factories(module)
     trainer = instantiate(config["trainer"], logger=loggers, callbacks=callbacks)
     if trainer.is_global_zero:
@@ -98,7 +97,25 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
         if trainer.is_global_zero and not sweeps.in_multirun():
             console.print(f"{stop}; go on with: python pipelines/train_model.py resume={cfg.output}")
         raise SystemExit(128 + stop.signal_number) from None
-    return conclude(cfg, trainer, time.monotonic() - began)
+    result = conclude(cfg, trainer, time.monotonic() - began)
+    saving = next(callback for callback in callbacks if isinstance(callback, Checkpoints))
+    if saving.best is not None:
+        result["best"] = saving.best
+    return result | {"stopped_by": saving.stopped_by}  # a signal that came when there was nothing left to stop
+
+
+def make_loggers(config: dict[str, Any], step: int | None) -> list[Any]:
+    """With a step: they go on there, and forget what was logged after it."""
+    from hydra.utils import instantiate
+
+    for logger in config.values():
+        if step is not None and logger["_target_"].endswith(".TensorBoardLogger"):
+            logger["purge_step"] = step
+    loggers = list(instantiate(config).values())
+    for logger in loggers:
+        if step is not None and hasattr(logger, "resume_at"):
+            logger.resume_at(step)
+    return loggers
 
 
 def assemble(cfg: DictConfig) -> tuple[Any, Any]:
@@ -139,26 +156,34 @@ def complete(cfg: DictConfig) -> None:
     elif cfg.size != file.size:
         raise TrainingError(f"size={cfg.size}: the boards of {cfg.dataset} have size {file.size}")
     file.close()
+    for logger in (cfg.logger or {}).values():
+        if "id" in logger and logger.id is None:  # of Weights & Biases: a run that goes on is the same one there
+            logger.id = secrets.token_hex(6)
     devices = count_devices(cfg)
     if devices > 1 and sweeps.in_multirun():
         raise TrainingError(
             "DDP inside a multirun: the jobs of -m take one device each. Leave out trainer=ddp, or train them one at a time"
         )
     batch = cfg.positions_a_step = cfg.loader.batch_size * devices * cfg.trainer.accumulate_grad_batches
-    if cfg.steps is None:
-        steps = cfg.positions // batch
-        if steps == 0:
-            raise TrainingError(f"positions={cfg.positions}: less than one step of {batch}")
-        parts = max(1, round(steps * batch / cfg.validate_every))
-        cfg.validate_every_steps = max(1, steps // parts)
-        cfg.steps = steps - steps % cfg.validate_every_steps  # so that the last validation sees the end
-    elif cfg.validate_every_steps is None:
-        cfg.validate_every_steps = max(1, min(cfg.steps, cfg.validate_every // batch))
+    steps = cfg.steps or cfg.positions // batch
+    if steps == 0:
+        raise TrainingError(f"positions={cfg.positions}: less than one step of {batch}")
+    if cfg.validate_every_steps is None:
+        parts = min(steps, max(1, round(steps * batch / cfg.validate_every)))
+        if cfg.steps:  # that many it shall be
+            parts = next(n for n in range(parts, 0, -1) if steps % n == 0)
+        cfg.validate_every_steps = steps // parts
+    elif cfg.validate_every_steps > steps:
+        raise TrainingError(
+            f"validate_every_steps={cfg.validate_every_steps}: the run has {steps} steps, and its end is validated"
+        )
+    cfg.steps = steps - steps % cfg.validate_every_steps  # so that the last validation sees the end
 
 
 # What can be said without loading torch: the least value of whole numbers, and which of them may be null.
 LEAST = {
     "positions": 1, "validate_every": 1, "log_every": 1, "seed": 0, "threads": 0, "steps": 1,
+    "validate_every_steps": 1,
     "loader.batch_size": 1, "loader.eval_batch_size": 1, "loader.pool_rows": 1, "loader.epoch_rows": 1, "loader.num_workers": 0,
     "loader.seed": 0, "loader.positions_per_game": 1, "loader.eval_positions_per_game": 1,
     "callbacks.checkpoints.every_steps": 1, "callbacks.checkpoints.keep_every_steps": 1,
@@ -166,14 +191,8 @@ LEAST = {
 }  # fmt: skip
 MAY_BE_NULL = (
     "loader.eval_batch_size", "loader.epoch_rows", "loader.positions_per_game", "loader.eval_positions_per_game",
-    "callbacks.checkpoints.keep_every_steps", "steps",
+    "callbacks.checkpoints.keep_every_steps", "steps", "validate_every_steps",
 )  # fmt: skip
-
-
-LENGTH = {  # what the number of steps follows from
-    "positions", "validate_every", "loader.batch_size",
-    "trainer.devices", "trainer.num_nodes", "trainer.accumulate_grad_batches",
-}  # fmt: skip
 
 
 def check_numbers(cfg: DictConfig) -> None:
@@ -184,6 +203,9 @@ def check_numbers(cfg: DictConfig) -> None:
         value = convert(OmegaConf.select(cfg, key), int | None if key in MAY_BE_NULL else int, key)
         if value is not None and value < least:
             raise TrainingError(f"{key}={value}: a whole number from {least} up")
+    for key in ("model.owner_weight", "model.move_weight"):
+        if has(cfg, key) and (weight := convert(OmegaConf.select(cfg, key), float, key)) < 0:
+            raise TrainingError(f"{key}={weight:g}: 0 or more")
     devices = cfg.trainer.devices
     counted = isinstance(devices, int) and (devices == -1 or devices > 0)
     if not (counted or devices in ("auto", "-1") or OmegaConf.is_list(devices)):
@@ -234,8 +256,10 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
             raise TrainingError(f"{override}: a run that goes on keeps its groups; say single values, such as threads=1")
         OmegaConf.update(saved, key, OmegaConf.select(cfg, key), merge=False)
     changed = {override.lstrip("+~").partition("=")[0] for override in overrides}
-    if changed & LENGTH:
-        saved.steps = saved.validate_every_steps = None
+    if "positions" in changed and "steps" not in changed:
+        saved.steps = None  # from now on it follows from that
+    if changed & {"positions", "steps", "validate_every"} and "validate_every_steps" not in changed:
+        saved.validate_every_steps = None
     saved.output = str(folder.absolute())
     saved.resume = None
     return saved
@@ -341,14 +365,17 @@ def begin_with(net: Any, path: str) -> None:
     """
     import torch
 
-    from models.checkpoint import load_net, read_checkpoint
+    from models.checkpoint import load_learner, read_checkpoint
+    from models.symmetric import plain_state
 
     checkpoint = read_checkpoint(path)
     theirs = {name[4:]: value for name, value in checkpoint["state_dict"].items() if name.startswith("net.")}
     if checkpoint["hyper_parameters"]["model"]["net"].get("symmetric") and not has_symmetric_layers(net):
-        theirs = load_net(path)[0].state_dict()
+        theirs = plain_state(load_learner(path)[0])
     if getattr(net, "moves", None) is not None and "head.bias.bias" in theirs:  # a policy net, whose head names points
-        theirs = {f"moves.{name[5:]}" if name.startswith("head.") else name: value for name, value in theirs.items()}
+        theirs |= {f"moves.{name[5:]}": value for name, value in theirs.items() if name.startswith("head.")}
+        if theirs["moves.out.weight"].shape != net.state_dict()["moves.out.weight"].shape:
+            raise TrainingError(f"start={path}: a policy net with another width of head than 32 can't teach a value net moves")
     taken = 0
     with torch.no_grad():
         for name, value in net.state_dict().items():
@@ -418,7 +445,8 @@ def conclude(cfg: DictConfig, trainer: Any, seconds: float) -> dict[str, Any]:
         console.print(f"\n[bold]{checkpoints}[/bold]: {trainer.global_step:,} steps, {pace}; {values}")
         best = checkpoints / ("best.ckpt" if (checkpoints / "best.ckpt").exists() else "last.ckpt")
         console.print(f"next:   python pipelines/evaluate_model.py checkpoint={best} dataset={cfg.dataset}")
-    return {**metrics, "steps": trainer.global_step, "positions_a_second": speed, "checkpoints": str(checkpoints)}
+    made = {"steps": trainer.global_step, "positions": trainer.global_step * cfg.positions_a_step}
+    return {**metrics, **made, "positions_a_second": speed, "checkpoints": str(checkpoints)}
 
 
 @script("train_model")

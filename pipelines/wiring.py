@@ -104,7 +104,10 @@ def explain(error: BaseException) -> str | None:
             return f"{cause.full_key or first_line(cause)} is missing: say {cause.full_key}=... (--help explains every key)"
     if isinstance(error, InstantiationException) and (inner := error.__cause__) is not None:
         key = next((line for line in str(error).splitlines() if line.startswith("full_key:")), "")
-        known = isinstance(inner, TypeError | ValueError | OSError) or type(inner).__name__ == "MisconfigurationException"
+        known = (
+            isinstance(inner, TypeError | ValueError | OSError | ModuleNotFoundError)
+            or type(inner).__name__ == "MisconfigurationException"
+        )
         where = f"{key.removeprefix('full_key:').strip()}: " if key.removeprefix("full_key:").strip() else ""
         return f"{where}{first_line(inner)} (--help lists all keys)" if known else None
     if isinstance(error, HydraException | OmegaConfBaseException):

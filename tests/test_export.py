@@ -20,7 +20,7 @@ from data.pattern_files import read_patterns, write_patterns
 from models.card import NetFileError, read_card
 from models.checkpoint import checksum, checksum_of_patterns
 from models.engines import INPUT, OUTPUT, SIDE, OnnxEngine
-from models.export import CHECKSUM, compare_moves, compare_values, head, to_int8, to_onnx, with_even_planes
+from models.export import CHECKSUM, EVEN, compare_moves, compare_values, head, to_int8, to_onnx, with_even_planes
 from models.inference import Inference, from_checkpoint, open_net
 from pipelines import evaluate_model, export_model
 from pipelines.wiring import CONF, ROOT, explain
@@ -173,9 +173,10 @@ def test_a_plane_with_large_weights_does_not_spoil_the_others_in_int8(made, monk
     net, card = from_checkpoint(made["policy"])
     with torch.no_grad():
         net.tower[0][0][0].weight[:, 5] *= 40
-    packed, _ = random_positions(200, seed=3)
+    packed, _ = random_positions(300, seed=3)
     planes = np.unpackbits(packed, axis=2)[:, :, :PLANES].reshape(-1, SIZE, SIZE, PLANES)
-    planes[:, :, :, 5] &= np.random.default_rng(3).random((200, SIZE, SIZE)) < 0.01  # seldom set
+    planes[:, :, :, 5] &= np.random.default_rng(3).random((300, SIZE, SIZE)) < 0.01  # seldom set
+    seen, planes = planes[:200], planes[200:]
     content = to_onnx(net, card)
     even = with_even_planes(onnx.load_from_string(content)).SerializeToString()
 
@@ -184,9 +185,13 @@ def test_a_plane_with_large_weights_does_not_spoil_the_others_in_int8(made, monk
 
     standard = answer(content)
     assert np.allclose(answer(even), standard, atol=1e-3)
-    error = np.abs(answer(to_int8(content, planes)) - standard).mean()
-    monkeypatch.setattr("models.export.with_even_planes", lambda model: model)
-    assert error < 0.5 * np.abs(answer(to_int8(content, planes)) - standard).mean()
+    error = np.abs(answer(to_int8(content, seen)) - standard).mean()
+    model = onnx.load_from_string(to_int8(content, np.zeros_like(seen)))  # ranges from nothing, but 0 to 1 is what planes have
+    scales = {entry.name: onnx.numpy_helper.to_array(entry) for entry in model.graph.initializer}
+    (node,) = (node for node in model.graph.node if node.op_type == "QuantizeLinear" and node.input[0] == EVEN)
+    assert scales[node.input[1]] == pytest.approx(1 / 255, rel=1e-6)
+    monkeypatch.setattr("models.export.EVENNESS", 0)
+    assert error < 0.5 * np.abs(answer(to_int8(content, seen)) - standard).mean()
 
 
 def test_safetensors_hold_what_was_learned_as_ordinary_layers(made):

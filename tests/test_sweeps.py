@@ -53,8 +53,11 @@ def test_a_failed_job_hides_no_other_and_is_tried_again(tmp_path: Path, dataset:
     rows = table(tmp_path / "sweep")
     assert [row["state"] for row in rows] == ["done", "done", "failed"]
     assert rows[2]["optimizer.lr"] == "-1" and "lr=-1: must not be negative" in text
-    losses = [float(row["val/loss"]) for row in rows[:2]]
+    losses = [float(row["best val/loss"]) for row in rows[:2]]
     assert losses == sorted(losses)
+    for row, loss in zip(rows, losses, strict=False):  # that of best.ckpt
+        with (tmp_path / "sweep" / row["job"] / "metrics.csv").open(newline="") as lines:
+            assert loss == pytest.approx(min(float(r["val/loss"]) for r in csv.DictReader(lines) if r["val/loss"]), rel=1e-4)
     assert "Traceback" in (tmp_path / "sweep" / "1" / "error.txt").read_text()
     assert (tmp_path / "sweep" / "sweep.png").stat().st_size > 10_000
     lines = (tmp_path / "sweep" / "sweep.md").read_text().splitlines()
@@ -66,11 +69,16 @@ def test_a_failed_job_hides_no_other_and_is_tried_again(tmp_path: Path, dataset:
     assert files == {name: (tmp_path / "sweep" / name).read_bytes() for name in files}
     assert "2 done, 1 failed" in again
     record = tmp_path / "sweep" / "0" / "job.json"  # as if killed between its last step and the word that it is done
-    record.write_text(json.dumps(json.loads(record.read_text()) | {"state": "stopped", "metrics": {}}))
+    before = json.loads(record.read_text())
+    record.write_text(json.dumps(before | {"state": "stopped", "metrics": {}, "seconds": 7200.0}))
     resumed = ended(command("train_model", f"resume={tmp_path / 'sweep'}"), ROOT, code=1)
     assert resumed.count("is done: ") == 1 and "job 1 failed" in resumed
     for was, now in zip(rows[:2], table(tmp_path / "sweep"), strict=False):
         assert float(now["val/loss"]) == pytest.approx(float(was["val/loss"]), rel=1e-4) and now["state"] == "done"
+        assert float(now["best val/loss"]) == pytest.approx(float(was["best val/loss"]), rel=1e-4)
+    first = next(row for row in table(tmp_path / "sweep") if row["job"] == "0")
+    minutes, speed = float(first["minutes"]), float(first["positions/s"])
+    assert 120 < minutes < 122 and speed == pytest.approx(640 / (60 * minutes))  # of all sessions
 
 
 def test_a_sweep_stopped_in_the_middle_ends_as_an_unbroken_one(tmp_path: Path, dataset: Path) -> None:
@@ -88,11 +96,12 @@ def test_a_sweep_stopped_in_the_middle_ends_as_an_unbroken_one(tmp_path: Path, d
     assert process.wait(timeout=60) == 128 + signal.SIGTERM
     states = {job.number: job.state for job in read_jobs(tmp_path / "broken")}
     assert states == {0: "done", 1: "stopped"}
+    assert next(job for job in read_jobs(tmp_path / "broken") if job.number == 1).seconds > 0
     text = ended(command("train_model", "resume=broken"), tmp_path)
     assert text.count("is done: ") == 1 and f"going on from {second}" in text
     whole, broken = table(tmp_path / "whole"), table(tmp_path / "broken")
     assert len(whole) == 3
-    same = ("job", "optimizer.lr", "val/loss", "val/top1", "state")
+    same = ("job", "optimizer.lr", "best val/loss", "val/loss", "val/top1", "state")
     assert [[row[key] for key in same] for row in broken] == [[row[key] for key in same] for row in whole]
 
 
@@ -115,7 +124,7 @@ def test_optuna_looks_for_the_best_and_goes_on_with_the_same_trials(tmp_path: Pa
     swept(tmp_path / "sweep", dataset, *space, "direction=maximize", "loader.positions_per_game=choice(4,8)")
     rows = table(tmp_path / "sweep")
     assert len({row["optimizer.lr"] for row in rows}) == 3 and {row["state"] for row in rows} == {"done"}
-    best = [float(row["val/top1"]) for row in rows]
+    best = [float(row["best val/top1"]) for row in rows]
     assert best == sorted(best, reverse=True)
     found = (tmp_path / "sweep" / "optimization_results.yaml").read_text()
     assert f"best_value: {best[0]}" in found
@@ -125,6 +134,17 @@ def test_optuna_looks_for_the_best_and_goes_on_with_the_same_trials(tmp_path: Pa
     assert [[row["optimizer.lr"], row["val/top1"]] for row in table(tmp_path / "sweep")] == [
         [row["optimizer.lr"], row["val/top1"]] for row in rows
     ]
+    record = tmp_path / "sweep" / "1" / "job.json"  # a trial that failed is what later ones were drawn after
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"state": "failed", "metrics": {}, "error": "no memory"}))
+    text = ended(command("train_model", "resume=sweep"), tmp_path, code=1)
+    assert text.count("is done: ") == 2 and "job 1 failed: no memory" in text
+    assert json.loads(record.read_text())["state"] == "failed"
+
+
+def test_where_all_that_optuna_asked_for_fails_one_line_says_why(tmp_path: Path) -> None:
+    space = ["hydra/sweeper=search", "hydra.sweeper.n_trials=2", "optimizer.lr=tag(log,interval(0.0005,0.01))"]
+    text = swept(tmp_path / "sweep", tmp_path / "nowhere.h5", *space, code=2)
+    assert text.splitlines()[-1].startswith("train_model: ") and "nowhere.h5" in text.splitlines()[-1]
 
 
 @pytest.mark.slow

@@ -4,20 +4,24 @@ import csv
 import os
 import pickle
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+from data.hdf5 import DatasetFile
 from models.callbacks import NoObjective, TrainingStopped, WeightAverage
-from models.checkpoint import CheckpointError, load_net, make_net, read_checkpoint
+from models.checkpoint import CheckpointError, load_learner, load_net, make_net, read_checkpoint
 from models.learner import Diverged, Learner
 from pipelines import train_model
 from pipelines.options import OptionError
@@ -450,11 +454,105 @@ def test_a_value_net_names_moves_as_the_policy_net_did_and_goes_on_learning_them
     assert config["model"]["net"]["moves"] is False and not any(name.startswith("moves") for name in asked.state_dict())
 
 
+def test_who_dies_in_a_validation_does_it_when_the_run_goes_on(
+    tmp_path: Path, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed so that nothing can be written any more: only what was there before the validation is left."""
+    settings = ["positions=640", "validate_every=320", "callbacks.checkpoints.every_steps=1000"]
+    trained(tmp_path / "whole", dataset, *settings)
+    step = Learner.validation_step
+
+    def copy(self: Learner, batch: Any, index: int) -> None:
+        if self.global_step == 20 and index == 0:
+            shutil.copytree(tmp_path / "copied", tmp_path / "killed")
+        step(self, batch, index)
+
+    monkeypatch.setattr(Learner, "validation_step", copy)
+    trained(tmp_path / "copied", dataset, *settings)
+    monkeypatch.undo()
+    assert [path.name for path in (tmp_path / "killed" / "checkpoints").iterdir()] == ["last.ckpt"]
+    train_model.run(configured(f"resume={tmp_path / 'killed'}", "dataset=unused"))
+    one, other = (read_checkpoint(tmp_path / name / "checkpoints" / "last.ckpt") for name in ("whole", "killed"))
+    assert_same(one, other)
+    assert [row["val/loss"] for row in read_metrics(tmp_path / "whole") if row["val/loss"]] == [
+        row["val/loss"] for row in read_metrics(tmp_path / "killed") if row["val/loss"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "steps", "every"),
+    [
+        (["positions=640"], 40, 40),
+        (["positions=650", "validate_every=200"], 39, 13),  # cut to equal parts
+        (["steps=39", "validate_every=200"], 39, 13),
+        (["steps=41", "validate_every=200"], 41, 41),  # as many as were asked for, and the end is seen
+        (["steps=40", "validate_every_steps=15"], 30, 15),
+        (["positions=640", "validate_every_steps=10"], 40, 10),
+    ],
+)
+def test_a_run_is_as_long_as_it_was_said_and_its_end_is_validated(dataset: Path, said: list[str], steps: int, every: int) -> None:
+    cfg = configured(f"dataset={dataset}", *said)
+    train_model.complete(cfg)
+    assert (cfg.steps, cfg.validate_every_steps) == (steps, every)
+
+
+def test_a_run_of_so_many_steps_keeps_them_when_it_is_validated_more_often(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "steps=20")
+    saved = train_model.resumed_config(configured(f"resume={tmp_path}", "validate_every=160"), ["validate_every=160"])
+    train_model.complete(saved)
+    assert (saved.steps, saved.validate_every_steps) == (20, 10)
+    longer = train_model.resumed_config(configured(f"resume={tmp_path}", "steps=60"), ["steps=60"])
+    train_model.complete(longer)
+    assert (longer.steps, longer.validate_every_steps) == (60, 60)
+
+
+def test_one_batch_is_one_step_whatever_a_step_is(tmp_path: Path, dataset: Path) -> None:
+    results = trained(tmp_path, dataset, "debug=one_batch", "trainer.accumulate_grad_batches=2")
+    assert results["steps"] == 1 and "val/loss" in results
+
+
+def test_training_stops_early_where_validation_does_not_improve(tmp_path: Path, dataset: Path) -> None:
+    settings = ["callbacks=early_stopping", "callbacks.early_stopping.patience=2", "positions=3200", "validate_every=160"]
+    results = trained(tmp_path, dataset, *settings, "optimizer.lr=1e-12", "callbacks.average=null")
+    assert results["steps"] < 200
+    with pytest.raises(NoObjective, match="val/nonsense"):
+        trained(tmp_path / "other", dataset, *settings, "objective=val/nonsense")
+
+
+def test_a_run_is_one_run_of_weights_and_biases(dataset: Path) -> None:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        first, second = (compose("train_model", [f"dataset={dataset}", "logger=wandb"]) for _ in range(2))
+    for cfg in (first, second):
+        train_model.complete(cfg)
+    assert first.logger.wandb.id != second.logger.wandb.id
+    kept = first.logger.wandb.id
+    train_model.complete(first)  # what is done again when it goes on
+    assert first.logger.wandb.id == kept and first.logger.wandb.resume == "allow"
+
+
+def test_a_start_hands_moves_over_whatever_layers_there_are(tmp_path: Path, dataset: Path) -> None:
+    settings = ["model=value_resnet", "model.net.moves=true", "model.move_weight=1", "positions=320", "validate_every=160"]
+    trained(tmp_path / "value", dataset, *settings)
+    path = tmp_path / "value" / "checkpoints" / "last.ckpt"
+    learner, config = load_learner(path)
+    net = make_net({**config["model"]["net"], "symmetric": False})
+    train_model.begin_with(net, str(path))
+    planes = torch.randint(0, 2, (4, 50, 9, 9), dtype=torch.uint8)
+    with torch.no_grad():
+        for one, other in zip(net.eval().all_answers(planes), learner.eval().all_answers(planes), strict=True):  # type: ignore[operator]
+            assert one is other is None or torch.allclose(one, other, atol=1e-5)
+    trained(tmp_path / "policy", dataset, "positions=160", "validate_every=160")  # its head has 8 channels
+    with pytest.raises(train_model.TrainingError, match="another width of head than 32"):
+        train_model.begin_with(net, str(tmp_path / "policy" / "checkpoints" / "last.ckpt"))
+
+
 @pytest.mark.parametrize(
     "wrong",
     ["seed=abc", "threads=-1", "loader.pool_rows=0", "loader.num_workers=-1", "loader.eval_batch_size=-1", "loader.epoch_rows=x",
      "callbacks.checkpoints.every_steps=0", "callbacks.average.decay=x", "callbacks.average.decay=1", "trainer.devices=0",
-     "trainer.accumulate_grad_batches=0", "steps=0", "model.owner_weight=1", "model.move_weight=1", "model.net.moves=true"],
+     "trainer.accumulate_grad_batches=0", "steps=0", "model.owner_weight=1", "model.owner_weight=-1", "model.owner_weight=x",
+     "model.move_weight=1", "model.move_weight=-1", "validate_every_steps=0",
+     "validate_every_steps=1_000_000", "model.net.moves=true"],
 )  # fmt: skip
 def test_wrong_numbers_are_one_line_before_anything_is_made(tmp_path: Path, dataset: Path, wrong: str) -> None:
     settings = ["model=value_resnet", f"dataset={dataset}", f"output={tmp_path / 'run'}", "loader.batch_size=16", "logger=none"]
@@ -467,14 +565,20 @@ def test_wrong_numbers_are_one_line_before_anything_is_made(tmp_path: Path, data
 
 @pytest.mark.slow
 def test_two_processes_train_together(tmp_path: Path, dataset: Path) -> None:
-    """Each sees its share: two with batches of 8 take the steps of one with 16, and the metrics are of both."""
+    """Each sees its share: two with batches of 8 take the steps of one with 16, and the metrics are of both, as one sees them."""
     settings = [*SMALL, f"dataset={dataset}", "trainer=ddp", "loader.batch_size=8", "positions=640", "validate_every=320"]
     subprocess.run(command(*settings, f"hydra.run.dir={tmp_path}"), check=True, timeout=300, cwd=tmp_path.parent)
     rows = read_metrics(tmp_path)
     assert [int(row["step"]) for row in rows if row["val/loss"]] == [20, 40]
     assert rows[-1]["positions"] == "640"
     net, _ = load_net(tmp_path / "checkpoints" / "last.ckpt")
-    assert net(torch.zeros(1, 48, 9, 9)).isfinite().all()
+    with closing(DatasetFile(str(dataset))) as file:
+        validation = slice(*file.split_rows["validation"])
+        packed, moves = file.positions["planes"][validation], file.positions["move"][validation]
+    planes = np.unpackbits(packed, axis=2)[:, :, :48].transpose(0, 2, 1).reshape(-1, 48, 9, 9)
+    with torch.no_grad():
+        loss = torch.nn.functional.cross_entropy(net(torch.from_numpy(planes.copy())), torch.from_numpy(moves.astype(np.int64)))
+    assert float(rows[-1]["val/loss"]) == pytest.approx(float(loss), rel=5e-3)  # in bf16 there
 
 
 @pytest.mark.slow
