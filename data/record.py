@@ -31,6 +31,7 @@ class GameRecord:
     date: str = ""  # YYYY-MM-DD, YYYY-MM, YYYY or ''
     event: str = ""
     source: str = ""  # archive and member
+    first: int = 0  # who is to play in a record without moves: +1, -1, or 0: unknown
     cut: str = ""  # why the main line ends before the record does ('' if it does not), e.g. 'unreadable move'
 
 

@@ -65,6 +65,7 @@ class ReadOptions:
     size: int = 19
     implicit_handicap: Literal["place", "reject"] = "place"  # stones that HA announces and nobody recorded
     broken: Literal["keep", "drop"] = "keep"  # a main line that turns unreadable: its legal prefix, or nothing
+    positions: bool = False  # whether a record without moves is one
 
 
 class _Refusal(Exception):
@@ -108,7 +109,7 @@ def _read_game(line: MainLine, source: str, options: ReadOptions) -> GameRecord 
         game.read(line)
         if game.cut and (options.broken == "drop" or not game.moves):
             raise _Refusal(game.cut, game.detail)
-        if not game.moves:
+        if not game.moves and not options.positions:
             raise _Refusal("no moves")
         implicit = _place_handicap(game, root, options)
         return _make_record(game, root, source, implicit)
@@ -240,6 +241,7 @@ class _Play:
 UNREADABLE = -1
 _SETUP = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
 _COLOURS = {"B": BLACK, "W": WHITE}
+_PLAYERS = {b"B": BLACK, b"W": WHITE}  # PL
 
 
 @lru_cache(32)
@@ -255,7 +257,9 @@ def _list_points(size: int) -> dict[bytes, int]:
 def _place_handicap(game: _Play, root: dict[str, bytes], options: ReadOptions) -> bool:
     """Whether stones that HA announces were put back: only if White moves first on a board that nobody set up."""
     stones = _read_handicap(root)
-    if stones < 2 or game.colours[0] == BLACK or any(ply == 0 for ply, _ in game.setup) or count_handicap([], game):
+    if stones < 2 or not game.moves or game.colours[0] == BLACK:
+        return False
+    if any(ply == 0 for ply, _ in game.setup) or count_handicap([], game):
         return False
     if options.implicit_handicap == "reject" or game.size != 19 or stones not in IMPLICIT_HANDICAPS:
         raise _Refusal("implicit handicap", f"HA[{stones}]")
@@ -307,6 +311,7 @@ def _make_record(game: _Play, root: dict[str, bytes], source: str, implicit: boo
         date=metadata.to_date(root.get("DT", b"")[:80]),
         event=_read_text(root.get("EV", b"") or root.get("GN", b""), charset),
         source=source,
+        first=0 if game.moves else _PLAYERS.get(root.get("PL", b"").strip()[:1].upper(), 0),
         cut=game.cut,
     )
 

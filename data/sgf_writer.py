@@ -52,6 +52,7 @@ def root_properties(record: GameRecord) -> Iterator[str]:
         "KM": "" if np.isnan(record.komi) else decimal(record.komi),
         "HA": str(record.handicap) if record.handicap else "",
         "RE": record.result,
+        "PL": {BLACK: "B", WHITE: "W"}.get(record.first, ""),
     }
     for name, value in known.items():
         if value:

@@ -20,7 +20,8 @@ SPREAD = 0.2  # a move gets 1 / (SPREAD * points) of the time in the middle game
 OPENING = 0.2  # until so many plies a point, and at most twice the divisor at the first move
 LAG_SHARE = 0.3  # of a short game the buffer is this share, not a fixed time
 UNSEEN = 0.002  # seconds that a move costs between us and the referee, and nobody here sees
-LEARN = 0.2  # weight of the newest overrun
+REMEMBERED = 8  # moves whose overruns are
+ONCE = 0.01  # of what is left is what is set aside for an overrun that came once: a machine may have slept
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Clock:
     main: float = 0.0
     period: float = 0.0
     count: int = 0
-    overrun: float = 0.0  # what a move costs beyond its plan, learnt
+    overruns: list[float] = field(default_factory=list)  # of the last moves: what they cost beyond their plans
     flagged: bool = False
     unseen: float = UNSEEN  # 0 for a referee's clock
 
@@ -64,6 +65,13 @@ class Clock:
         """As before the first move."""
         self.main, self.period, self.count = self.rules.main, self.rules.period, self.rules.count
         self.flagged = False
+
+    @property
+    def overrun(self) -> float:
+        """What a move is expected to cost beyond its plan: the second largest of those remembered; half of one that stands alone,
+        if that is little."""
+        largest, second = sorted([0.0, 0.0, *self.overruns])[:-3:-1]
+        return max(second, min(largest / 2, ONCE * self.hard_limit()))
 
     @property
     def limited(self) -> bool:
@@ -132,8 +140,7 @@ class Clock:
         """A move has taken so long, while it was meant to take `planned`; False if the time is up."""
         seconds += self.unseen
         if planned is not None:
-            beyond = max(0.0, seconds - planned)
-            self.overrun = max(beyond / 2, self.overrun + LEARN * (beyond - self.overrun))
+            self.overruns = [*self.overruns, max(0.0, seconds - planned)][-REMEMBERED:]
         if seconds > self.hard_limit():
             self.flagged = True
         if not self.limited:

@@ -226,19 +226,21 @@ def loadsgf(engine: "Engine", arguments: list[str]) -> str:
         before = whole(arguments.pop()) - 1
     record = load_record(Path(" ".join(arguments)))
     engine.player.load(record, None if before is None else max(0, before))
+    if record.cut:
+        engine.player.log(f"{record.source}: {record.cut} after move {len(record.moves)}, where the game ends here")
     return COLOUR_NAMES[engine.player.board.to_play].lower()
 
 
 def load_record(path: Path) -> GameRecord:
-    """The first game of a file, on whatever size of board."""
+    """The first game of a file, or a position without moves, on whatever size of board."""
     if not path.is_file():
         raise GtpError(f"cannot load file: there is no file {path}")
     if path.stat().st_size > MAX_SGF:
         raise GtpError("cannot load file: it is too large")
     content = path.read_bytes()
-    game = read_games(content, source=path.name, options=ReadOptions())[0]
+    game = read_games(content, source=path.name, options=ReadOptions(positions=True))[0]
     if isinstance(game, Rejected) and game.reason == "other size":
-        game = read_games(content, source=path.name, options=ReadOptions(size=int(game.detail.split("x")[0])))[0]
+        game = read_games(content, source=path.name, options=ReadOptions(size=int(game.detail.split("x")[0]), positions=True))[0]
     if isinstance(game, Rejected):
         raise GtpError(f"cannot load file: {game.reason} {game.detail}")
     if not MIN_SIZE <= game.size <= MAX_SIZE:

@@ -188,6 +188,7 @@ class Player:
             rules="Chinese",
             result=result,
             handicap=handicap,
+            first=self.board.to_play if points and not moves else 0,
             black_name=black,
             white_name=white,
         )

@@ -34,6 +34,8 @@ def walk(record: GameRecord, komi: float) -> Iterator[tuple[Board, dict[int, int
             placed = {point: int(colour) for point, colour in enumerate(board.colours().ravel()) if colour}
         if ply < len(record.moves):
             board.to_play = int(record.colours[ply])
+        elif ply == 0:
+            board.to_play = record.first or (WHITE if record.handicap else BLACK)
         yield board, placed
         if ply < len(record.moves):
             try:

@@ -159,6 +159,8 @@ class Search:
         if self.tree is None or self.tree.size != board.size:
             self.tree = Tree(board.size, self.params)
             self.free.clear()
+            for cache in self.caches.values():  # keys do not tell sizes of boards apart
+                cache.clear()
         while len(self.free) < (1 if self.params.deterministic or not self.workers else BLOCKS * self.params.threads):
             self.free.append(self.tree.new_block(self.params.leaves))
         for kind, queue in self.queues.items():
@@ -444,7 +446,7 @@ class Search:
         return np.asarray(np.clip(total / self.rolled, -1, 1), np.float32)
 
     def statistics(self) -> dict[str, float]:
-        """Of the last search: simulations a second, mean depth, nodes, n_thr, and how much of the time each net was busy."""
+        """Of the last search: simulations a second, mean depth, nodes, thresholds, and how much of the time each net was busy."""
         assert self.tree
         head, seconds = self.tree.head, max(self.thought_seconds, 1e-9)
         numbers = {
@@ -453,6 +455,7 @@ class Search:
             "nodes": int(head.n_nodes),
             "kept visits": self.kept,
             "n_thr": float(head.n_thr),
+            "value_thr": float(head.value_thr),
         }
         for kind, queue in self.queues.items():
             numbers[f"{KIND_NAMES[kind]} busy"] = (queue.busy() - self.spent_before[kind]) / seconds

@@ -147,7 +147,7 @@ class Tree:
             raise ValueError(f"the tree is for {self.size}x{self.size}, the board is {board.size}x{board.size}")
         moves = self.moves_since(board) if self.known else None
         same_choice = only is None if moves else only == self.only
-        if moves is None or not same_choice or not self.follow(moves):
+        if moves is None or not same_choice or not self.follow(moves, board):
             self.clear()
         self.only = only
         self.board = board.copy()
@@ -177,8 +177,9 @@ class Tree:
         fields = ("to_play", "ko", "passes", "ply", "hash", "color", "placed")
         return board._moves[n:] if all((record[name] == root.record[name]).all() for name in fields) else None
 
-    def follow(self, moves: list[tuple[int, int]]) -> bool:
-        """Keep what is below these moves; False if there is nothing, or the game was thought to be over."""
+    def follow(self, moves: list[tuple[int, int]], board: Board) -> bool:
+        """Keep what is below these moves, which led to the board; False if there is nothing, the game was thought to be over, or
+        another player is to move than would be."""
         if not moves:
             return True
         if not self.head.n_nodes or self.board.ended:
@@ -191,6 +192,8 @@ class Tree:
             node = int(self.store.edges["child"][edge])
             if edge == NONE or node == NONE:
                 return False
+        if self.store.nodes["to_play"][node] != board.to_play:  # one side moves twice
+            return False
         tree_kernels.keep_below(self.store, edge, *self.maps)
         return True
 

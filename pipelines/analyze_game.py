@@ -19,7 +19,7 @@ from rich.markup import escape
 
 from pipelines.console import console, make_table
 from pipelines.options import OptionError, convert
-from pipelines.thinkers import Thinkers, thinker_options
+from pipelines.thinkers import Thinkers, counted, thinker_options
 from pipelines.wiring import plain, script
 
 if TYPE_CHECKING:
@@ -42,13 +42,15 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     thinkers = Thinkers(thinker_options(options), lambda text: console.print(text, markup=False))
     record = read_game(path)
     komi = options["komi"] if options["komi"] is not None else (7.5 if math.isnan(record.komi) else float(record.komi))
-    rows = analyse(record, komi, thinkers, options)
+    rows, complete = analyse(record, komi, thinkers, options)
     folder = Path(options["output"]).expanduser().absolute()
     folder.mkdir(parents=True, exist_ok=True)
     found = {"game": str(path), "black": record.black_name, "white": record.white_name, "komi": komi, "moves": rows}
     show(found, rows)
     files = write_all(folder, path.stem, record, found, rows)
     console.print(f"{', '.join(file.name for file in files)} in {folder}", markup=False, soft_wrap=True)
+    if not complete:
+        raise KeyboardInterrupt
     return found
 
 
@@ -67,6 +69,10 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
         raise OptionError("seconds and simulations are null: thinking about a move would never end")
     if options["first"] < 1 or (options["last"] is not None and options["last"] < options["first"]):
         raise OptionError(f"first={options['first']} last={options['last']}: moves are numbered from 1")
+    for key in ("seconds", "simulations"):
+        if options[key] is not None and not options[key] > 0:
+            raise OptionError(f"{key}={options[key]}: above 0")
+    counted(options)
     options["threads"] = options["threads"] or os.cpu_count() or 1
     return options
 
@@ -81,8 +87,8 @@ def read_game(path: Path) -> "GameRecord":
         raise GameError(f"{path}: {error}") from None
 
 
-def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row for each move that was asked for."""
+def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict[str, Any]) -> tuple[list[dict[str, Any]], bool]:
+    """A row for each move that was asked for, and whether these are all: who stops with Ctrl-C gets those that are done."""
     from data.coords import to_gtp
     from mcts.positions import walk
     from mcts.protocols import Limits
@@ -90,6 +96,13 @@ def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict
     last = len(record.moves) if options["last"] is None else min(options["last"], len(record.moves))
     if options["first"] > last:
         raise GameError(f"first={options['first']}: the game has {len(record.moves)} moves")
+    try:
+        for _ in walk(record, komi):  # before thinking: an illegal move may be the last one
+            pass
+    except ValueError as error:
+        raise GameError(f"{record.source}: {error}") from None
+    if record.cut:
+        console.print(f"{record.source}: {record.cut} after move {len(record.moves)}, where the game ends here", markup=False)
     thinker = thinkers(record.size)
     priors = Surprise(thinkers, record.size)
     rows: list[dict[str, Any]] = []
@@ -113,15 +126,16 @@ def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict
                     rows.append(make_row(record, ply, board, report, priors))
                     if thinkers.options.value is None:  # ends of games count as answers of a net that is not there
                         rows[-1]["net"] = None
-        except ValueError as error:
-            raise GameError(f"{record.source}: {error}") from None
+        except KeyboardInterrupt:
+            if not rows:
+                raise
         finally:
             thinker.close()
     for row, before, after in zip(rows, standings, standings[1:], strict=False):
         if before is not None and after is not None:
             row["loss"] = (1 if row["colour"] == "B" else -1) * (before - after)
     assert all(to_gtp(int(record.moves[row["number"] - 1]), record.size) == row["move"] for row in rows)
-    return rows
+    return rows, len(rows) == last - options["first"] + 1
 
 
 def make_row(record: "GameRecord", ply: int, board: "Board", report: "Report", priors: "Surprise") -> dict[str, Any]:

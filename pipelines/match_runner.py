@@ -15,6 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from data.atomic import write_text
 from data.coords import BLACK, WHITE
 from data.identity import identity
 from data.sgf_writer import write_game
@@ -64,7 +65,7 @@ def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules
         if changed:
             raise MatchError(f"{folder} holds a match with other {', '.join(changed)} (see {file.name}); choose another output")
     (folder / "games").mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(file, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_results(file: Path) -> dict[str, dict[str, Any]]:
@@ -74,7 +75,7 @@ def read_results(file: Path) -> dict[str, dict[str, Any]]:
     content = file.read_bytes()
     whole = content[: content.rfind(b"\n") + 1]
     if whole != content:
-        file.write_bytes(whole)
+        os.truncate(file, len(whole))
     games = [json.loads(line) for line in whole.decode("utf-8").splitlines()]
     return {game["key"]: game for game in games}
 
@@ -95,7 +96,8 @@ class Match:
         self.parallel = options["parallel"]
         self.waiting: queue.SimpleQueue[Fixture] = queue.SimpleQueue()
         self.lock = threading.Lock()
-        self.stopped = threading.Event()
+        self.stopped = threading.Event()  # no game is begun any more
+        self.killed = threading.Event()  # and those under way have lost their engines
         self.failures: list[BaseException] = []
         self.engines: list[GtpEngine] = []
         self.today = date.today().isoformat()
@@ -119,6 +121,7 @@ class Match:
         finally:
             self.stopped.set()
             if sys.exc_info()[0] is not None:
+                self.killed.set()
                 with self.lock:
                     for engine in self.engines:
                         engine.kill()
@@ -196,7 +199,7 @@ class Match:
                 engines[k] = self.start(k, worker)
         white = fixture.second if fixture.black == fixture.first else fixture.first
         played = play_game({BLACK: engines[fixture.black], WHITE: engines[white]}, self.rules, fixture.opening, counter)
-        if not self.stopped.is_set():
+        if not self.killed.is_set():
             self.keep(fixture, white, played)
 
     def keep(self, fixture: Fixture, white: int, played: Played) -> None:

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from omegaconf import DictConfig
 
 from pipelines.options import OptionError, convert
-from pipelines.thinkers import Thinkers, thinker_options
+from pipelines.thinkers import Thinkers, counted, thinker_options
 from pipelines.wiring import plain, script
 
 # The player needs compiled code, and its nets torch or onnxruntime: a thread imports them while the first questions are answered.
@@ -75,6 +75,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
             raise OptionError(f"{key}={options[key]}: from {least} up")
     if not 2 <= options["boardsize"] <= 19:
         raise OptionError(f"boardsize={options['boardsize']}: from 2 to 19")
+    counted(options)
     options["threads"] = options["threads"] or os.cpu_count() or 1
     return options
 

@@ -76,6 +76,8 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     for key, least in {"games": 1, "parallel": 1, "opening_moves": 0, "seed": 0, "max_moves": 1, "overtime_count": 0}.items():
         if options[key] < least:
             raise OptionError(f"{key}={options[key]}: from {least} up")
+    if not options["move_timeout"] > 0:
+        raise OptionError(f"move_timeout={options['move_timeout']:g}: seconds, above 0")
     if not 2 <= options["size"] <= 19:
         raise OptionError(f"size={options['size']}: from 2 to 19")
     if options["ko"] not in ("positional", "situational", "simple"):
@@ -126,13 +128,18 @@ def fingerprint(path: Path) -> str:
 def to_command(given: Any, name: str) -> list[str]:
     """`policy_only`, a file of conf/search; `search=uct seconds=1`, or the same as a mapping; else a program to start."""
     if isinstance(given, dict):
-        return [*OWN, *(f"{key}={value}" for key, value in given.items()), f"name={json.dumps(name)}"]
+        return [*OWN, *(f"{key}={literal(value)}" for key, value in given.items()), f"name={json.dumps(name)}"]
     words = shlex.split(str(given))
     if not words:
         raise MatchError(f"{name}: the command is empty")
     if len(words) == 1 and (CONF / "search" / f"{words[0]}.yaml").exists():
         words = [f"search={words[0]}"]
     return [*OWN, *words] if all(WORDS_OF_OWN.fullmatch(word) for word in words) else words
+
+
+def literal(value: Any) -> str:
+    """As Hydra reads it."""
+    return json.dumps(value) if value is None or isinstance(value, bool) else str(value)
 
 
 def short_name(text: Any) -> str:
@@ -162,6 +169,8 @@ def time_rules(options: dict[str, Any]) -> TimeRules:
     main, period, count, kind = (options[key] for key in ("main_time", "overtime", "overtime_count", "overtime_kind"))
     if main is None:
         return TimeRules()
+    if main < 0:
+        raise OptionError(f"main_time={main:g}: from 0 up, or null for games without clocks")
     if period == 0:
         return TimeRules("absolute", main)
     if kind not in ("canadian", "byoyomi", "fischer"):

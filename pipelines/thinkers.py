@@ -75,6 +75,14 @@ def thinker_options(options: dict[str, Any]) -> ThinkerOptions:
     )
 
 
+def counted(options: dict[str, Any]) -> None:
+    """A search that is to be repeatable ends by its simulations: how many fit into `seconds` differs from run to run."""
+    if (options.get("search") or {}).get("deterministic"):
+        if options["simulations"] is None:
+            raise OptionError("search.deterministic=true wants simulations=, as what fits into seconds differs each time")
+        options["seconds"] = None
+
+
 def search_params(options: dict[str, Any]) -> SearchParams:
     """What a group of conf/search says, with the script's threads and seed; raises `OptionError`."""
     given = {"threads": options["threads"], "seed": options["seed"], **(options.get("search") or {})}
@@ -165,7 +173,7 @@ def warm(thinker: Any, size: int) -> Any:
     from mcts.policy_player import sensible_moves
     from mcts.protocols import Limits
 
-    thinker.think(Board(size), Limits(simulations=8, seconds=1.0))
+    thinker.think(Board(size), Limits(simulations=8))  # however long it takes: with a time it would end before all has run
     thinker.forget()
     sensible_moves(Board(size))
     judge(Board(size), rollouts=1)

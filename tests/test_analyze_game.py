@@ -119,6 +119,30 @@ def test_games_that_cannot_be_analysed(tmp_path: Path) -> None:
         analyze_game.run(config(tmp_path, "simulations=null"))
 
 
+@pytest.mark.usefixtures("known")
+def test_an_illegal_move_is_told_before_any_thinking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Known, "think", lambda *_, **__: pytest.fail("it thought"))
+    (tmp_path / "a game.sgf").write_text("(;SZ[9];B[ee];W[cc];B[gg];W[ee])")
+    with pytest.raises(GameError, match="move 4"):
+        analyze_game.run(config(tmp_path))
+
+
+@pytest.mark.usefixtures("known")
+def test_who_stops_it_gets_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    think = Known.think
+
+    def stopped(self: Known, board: Board, *others: Any, **more: Any) -> Report:
+        if board.ply == 3:
+            raise KeyboardInterrupt
+        return think(self, board, *others, **more)
+
+    monkeypatch.setattr(Known, "think", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        analyze_game.run(config(tmp_path))
+    found = json.loads((tmp_path / "out" / "a game.json").read_text())
+    assert [row["number"] for row in found["moves"]] == [1, 2, 3] and found["moves"][2]["loss"] is None
+
+
 def test_handicap_and_set_up_are_played_over(tmp_path: Path) -> None:
     (tmp_path / "a game.sgf").write_text("(;SZ[9]HA[2]AB[cc][gg];W[ee];B[ce];AE[cc];W[gc])")
     rows = analyze_game.run(config(tmp_path, "search=policy_only"))["moves"]

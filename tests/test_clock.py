@@ -61,6 +61,25 @@ def test_200_games_of_one_second_are_not_lost_on_time() -> None:
         play(RULES["1 s"], random, moves=int(random.integers(60, 260)), told=False)
 
 
+def test_a_machine_that_slept_once_still_thinks() -> None:
+    """One stall of half a minute, with minutes left, is no reason to play on without thinking; a cost that is always there is."""
+    clock = Clock(TimeRules("absolute", 300.0))
+    for k in range(40):
+        planned = clock.allowance(2 * k, POINTS)
+        assert planned
+        clock.spend(planned)
+    before = clock.allowance(80, POINTS)
+    clock.spend(30.0 + before, before)
+    for k in range(41, 60):
+        planned = clock.allowance(2 * k, POINTS)
+        assert planned and planned > 0.3
+        clock.spend(planned, planned)
+    for k in range(60, 63):
+        planned = clock.allowance(2 * k, POINTS)
+        clock.spend(planned + 0.5, planned)
+    assert clock.overrun == pytest.approx(0.5, abs=0.01)
+
+
 def test_the_time_is_used_and_most_of_it_in_the_middle_game() -> None:
     _, plans = play(RULES["5 min"], np.random.default_rng(0), moves=120, told=False)
     assert 0.6 * 300 < sum(plans) < 300

@@ -209,12 +209,29 @@ def test_records_come_and_go(talk: Talk, tmp_path: Path) -> None:
     assert talk.refuse(f"loadsgf {tmp_path}/none.sgf").startswith("cannot load file")
     (tmp_path / "x.sgf").write_text("hello")
     assert talk.refuse(f"loadsgf {tmp_path}/x.sgf").startswith("cannot load file")
+    (tmp_path / "cut.sgf").write_text("(;SZ[7];B[dd];W[cc];B[zz])")
+    assert talk.ask(f"loadsgf {tmp_path}/cut.sgf") == "black" and talk.player.board.ply == 2
     (tmp_path / "notes.txt").write_text("mine")
     talk.refuse(f"printsgf {tmp_path}/notes.txt")
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
 # --- time
+
+
+@pytest.mark.parametrize(("setting", "first"), [("fixed_handicap 2", "white"), ("set_position b C3 b D5 w E2", "black")])
+def test_positions_without_moves_come_and_go(talk: Talk, tmp_path: Path, setting: str, first: str) -> None:
+    talk.ask("boardsize 7")
+    talk.ask(setting)
+    position = talk.player.board.colours()
+    talk.ask(f"printsgf {tmp_path / 'problem.sgf'}")
+    talk.ask("clear_board")
+    assert talk.ask(f"loadsgf {tmp_path / 'problem.sgf'}") == first
+    assert (talk.player.board.colours() == position).all() and talk.player.board.ply == 0
+    other = {"black": "white", "white": "black"}[first]
+    text = (tmp_path / "problem.sgf").read_text().replace(f"PL[{first[0].upper()}]", f"PL[{other[0].upper()}]")
+    (tmp_path / "other.sgf").write_text(text)
+    assert talk.ask(f"loadsgf {tmp_path / 'other.sgf'}") == other
 
 
 def test_time_commands(talk: Talk) -> None:
@@ -650,6 +667,17 @@ def test_what_a_search_cannot_do_is_said_before_it_begins(wrong: str) -> None:
         with pytest.raises(OptionError) as error:
             thinkers.thinker_options(pipeline.checked(plain(cfg)))  # type: ignore[attr-defined]
         assert wrong.lstrip("+").split("=")[0].removeprefix("search.") in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_repeatable_search_is_counted_not_timed() -> None:
+    from pipelines import play_gtp
+
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        given = ["search.deterministic=true", "threads=1", "policy=none"]
+        timed, right = compose("play_gtp", given), compose("play_gtp", [*given, "simulations=50"])
+    with pytest.raises(OptionError, match="simulations="):
+        play_gtp.checked(plain(timed))
+    assert play_gtp.checked(plain(right))["seconds"] is None
 
 
 def test_settings_reach_the_player() -> None:

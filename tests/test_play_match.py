@@ -275,6 +275,11 @@ def test_names_and_commands() -> None:
     assert to_command("policy_only", "p")[-1] == "search=policy_only"
     assert to_command("search=uct seconds=1", "u")[-2:] == ["search=uct", "seconds=1"]
     assert to_command({"search": "uct"}, "u")[-2:] == ["search=uct", 'name="u"']
+    assert to_command({"policy": None, "ponder": True, "seconds": 0.5}, "u")[-4:-1] == [
+        "policy=null",
+        "ponder=true",
+        "seconds=0.5",
+    ]
     assert short_name("/usr/games/gnugo --mode gtp --level 10") == "gnugo level 10"
     assert short_name("search=uct policy=/a/b/c.ckpt threads=1 seconds=2") == "uct c.ckpt seconds=2"
     assert short_name("threads=1") == "own"
@@ -324,6 +329,8 @@ def test_mistakes_are_one_sentence(stub: Any, tmp_path: Path) -> None:
         ([f"black='{stub()}'", "white=policy_only", "games=0"], "games=0"),
         ([f"black='{stub()}'", "white=policy_only", "ko=none"], "ko=none"),
         ([f"black='{stub()}'", "white=policy_only", "main_time=1", "overtime=5"], "overtime"),
+        ([f"black='{stub()}'", "white=policy_only", "main_time=-1"], "main_time=-1: from 0 up"),
+        ([f"black='{stub()}'", "white=policy_only", "move_timeout=-1"], "move_timeout=-1"),
     ):
         with pytest.raises(ValueError, match=text):
             play_match.run(config(tmp_path, *overrides))

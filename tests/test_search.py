@@ -63,6 +63,15 @@ def think() -> Iterator:
         search.close()
 
 
+def test_what_was_answered_for_one_size_is_no_answer_for_another(think) -> None:
+    """All empty boards look alike to the key of a position, whatever their size."""
+    search = repeatable(FakePolicy({12: 0.9}))
+    for size in (5, 9, 5):
+        priors = {c.point: c.prior for c in think(search, Board(size), simulations=20).candidates}
+        assert priors[12] == max(priors.values()) and sum(priors.values()) == pytest.approx(1, abs=1e-3)
+        assert sum(prior > 0.1 for prior in priors.values()) == 1
+
+
 def numbers(report: Report) -> list[tuple]:
     return [(c.point, c.visits, c.value, c.prior, c.line) for c in report.candidates]
 

@@ -362,6 +362,20 @@ def test_a_move_of_the_wrong_colour_or_a_set_up_begins_anew() -> None:
     assert start(tree, moved) == 0
 
 
+def test_a_side_that_moves_twice_begins_anew() -> None:
+    """As after `genmove b` and `genmove b`: what is below Black's move was thought for White."""
+    board = Board(5)
+    tree = make_tree(board)
+    simulate(tree, 500)
+    moved = board.copy()
+    moved.play(int(tree.store.edges["move"][tree.children(ROOT)[0]]), BLACK)
+    assert start(tree, moved.copy()) > 0
+    start(tree, board)
+    simulate(tree, 500)
+    moved.to_play = BLACK
+    assert start(tree, moved) == 0 and tree.store.nodes["to_play"][ROOT] == BLACK
+
+
 def test_keys_of_planes_are_equal_where_planes_are() -> None:
     """Two orders of the same old moves give one key; another ko, player to move or recent move another."""
 
