@@ -2,6 +2,8 @@
 
 import statistics
 import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from mcts.protocols import Limits
 from mcts.rollout_policy import PolicyRollouts, RolloutPolicy
 from mcts.rollouts import UniformRollouts
 from mcts.search import Search
+from models.inference import open_net
 from pipelines.benchmarks import PRETRAINED, Material, benchmark
 
 NET_SECONDS = 0.01  # a batch of the net that stands for a slow one
@@ -78,5 +81,42 @@ def net_busy(material: Material) -> float:
         search.forget()
         search.think(Board(19), Limits(seconds=4.0))
         return 100 * float(search.statistics()["policy net busy"])
+    finally:
+        search.close()
+
+
+@benchmark("search with policy rollouts against these alone, two threads", "%", 90, clock="wall")
+def rollouts_in_threads(material: Material) -> float:
+    """As it plays: handed to threads, and whatever the interpreter and a tree cost beside them."""
+    policy = RolloutPolicy.load(PRETRAINED / "rollout.safetensors")
+    search = Search(SearchParams(lam=1.0, threads=2), rollouts=PolicyRollouts(policy))
+    players, board = policy.players(threads=2), Board(19)
+    shares = []
+    try:
+        search.think(board, Limits(simulations=100))
+        for _ in range(3):
+            search.forget()
+            report = search.think(board, Limits(seconds=1.5))
+            began = time.perf_counter()
+            with ThreadPoolExecutor(2) as threads:
+                for thread in range(2):
+                    threads.submit(players.rollouts, board.record, report.simulations // 2, thread=thread)
+            shares.append(100 * (time.perf_counter() - began) / report.seconds)
+    finally:
+        search.close()
+    return statistics.median(shares)
+
+
+@benchmark("nets that ship busy during a search, lambda 0.5, one rollout thread: the less busy one", "%", 90, clock="wall")
+def shipped_nets_busy(material: Material) -> float:
+    """Both in int8, one thread each, which share the processor with rollouts and the tree."""
+    nets: dict[str, Any] = {kind: open_net(PRETRAINED / f"{kind}.json", threads=1) for kind in ("policy", "value")}
+    rollouts = PolicyRollouts(RolloutPolicy.load(PRETRAINED / "rollout.safetensors"))
+    search = Search(SearchParams(lam=0.5, threads=1), **nets, rollouts=rollouts)
+    try:
+        search.think(Board(19), Limits(seconds=0.5))
+        search.forget()
+        search.think(Board(19), Limits(seconds=4.0))
+        return 100 * min(search.statistics()[f"{kind} net busy"] for kind in nets)
     finally:
         search.close()

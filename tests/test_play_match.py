@@ -388,8 +388,9 @@ def test_the_script_plays_own_engines(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_searches_do_not_lose_games_of_one_second_on_time(tmp_path: Path) -> None:
-    """Real games through pipes at one second for all moves, 20 of them; `LAMBDAGO_GAMES=200` plays 200."""
-    own = "search=rollouts_only policy=none value=none threads=1 search.nodes=5000 resign=null"
+    """Real games through pipes at one second for all moves, by what plays unless another is named: with nets, rollouts and a
+    tree. 20 of them; `LAMBDAGO_GAMES=200` plays 200."""
+    own = "threads=1 search.nodes=5000 resign=null"
     players = [f'black="{own} seed=1"', f'white="{own} seed=2"']
     games = int(os.environ.get("LAMBDAGO_GAMES", 20))
     rules = ["size=9", "komi=7", "main_time=1", "opening_moves=2", f"games={games}"]
