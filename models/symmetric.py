@@ -7,6 +7,7 @@ with the kernels turned; `plain_state` gives its weights, and an ordinary net co
 A map of feature c seen from side h is channel 8 * c + h.
 """
 
+from collections.abc import Mapping
 from functools import cache
 
 import torch
@@ -16,6 +17,7 @@ from torch.nn import functional
 from data import symmetry
 
 SIDES = symmetry.COUNT
+TURNED_ALIKE = 0.01  # of the largest weight: how far images of one number may lie apart; files have 16 bits a number
 
 
 @cache
@@ -43,6 +45,7 @@ class SymmetricConv(nn.Module):
             )
         self.kernel = kernel
         self.lift = lift
+        self.outputs = outputs
         self.features = outputs // SIDES
         self.inputs = inputs if lift else inputs // SIDES
         seen = 1 if lift else SIDES
@@ -53,15 +56,20 @@ class SymmetricConv(nn.Module):
         self.table: Tensor
         self.register_buffer("table", table, persistent=False)
 
-    def plain_weight(self) -> Tensor:
+    def plain_weight(self, weight: Tensor | None = None) -> Tensor:
         """[outputs, inputs, kernel, kernel]"""
         k = self.kernel
-        weight = self.weight.index_select(2, self.table)
-        if self.lift:
-            weight = weight.view(self.features, self.inputs, SIDES, k, k).transpose(1, 2)
-        else:
-            weight = weight.view(self.features, self.inputs, SIDES, SIDES, k, k).transpose(1, 2)
+        weight = (self.weight if weight is None else weight).index_select(2, self.table)
+        sides = () if self.lift else (SIDES,)
+        weight = weight.view(self.features, -1, SIDES, *sides, k, k).transpose(1, 2)
         return weight.reshape(self.features * SIDES, -1, k, k)
+
+    def folded(self, plain: Tensor) -> Tensor:
+        """What `plain_weight` was made of, whatever the number of its inputs: the mean of the eight places that a number comes to."""
+        sides = 1 if self.lift else SIDES
+        window = self.kernel * self.kernel
+        places = plain.reshape(self.features, SIDES, -1, sides * window).transpose(1, 2).flatten(2)  # [features, inputs, table]
+        return places.new_zeros(*places.shape[:2], sides * window).index_add_(2, self.table, places) / SIDES
 
     def forward(self, x: Tensor) -> Tensor:
         weight = self.plain_weight().contiguous(memory_format=torch.channels_last)
@@ -84,12 +92,16 @@ class SymmetricSum(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, *, maps: bool, bias: bool):
         super().__init__()
+        self.outputs = outputs
         self.weight = nn.Parameter(torch.empty(outputs, inputs // SIDES, *([1, 1] if maps else [])))
         nn.init.uniform_(self.weight, -(inputs**-0.5), inputs**-0.5)
         self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
 
-    def plain_weight(self) -> Tensor:
-        return self.weight.repeat_interleave(SIDES, 1)
+    def plain_weight(self, weight: Tensor | None = None) -> Tensor:
+        return (self.weight if weight is None else weight).repeat_interleave(SIDES, 1)
+
+    def folded(self, plain: Tensor) -> Tensor:
+        return plain.reshape(len(plain), -1, SIDES, *plain.shape[2:]).mean(2)
 
     def forward(self, x: Tensor) -> Tensor:
         function = functional.conv2d if self.weight.ndim == 4 else functional.linear
@@ -128,4 +140,27 @@ def plain_state(net: nn.Module) -> dict[str, Tensor]:
             if isinstance(layer, SymmetricNorm):
                 state[f"{name}.weight"] = layer.weight.repeat_interleave(SIDES)
                 state[f"{name}.running_mean"], state[f"{name}.running_var"] = layer.statistics()
+    return state
+
+
+def folded_state(net: nn.Module, plain: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The other way round: what a net of ordinary layers has learned, for a net with symmetric ones. What `net` has not stays as
+    it was. Raise ValueError where the ordinary layers do not know the symmetries."""
+    state = dict(plain)
+
+    def fold(name: str, folded: Tensor, unfolded: Tensor) -> None:
+        if (unfolded.reshape_as(plain[name]) - plain[name]).abs().max() > TURNED_ALIKE * plain[name].abs().max():
+            raise ValueError(f"{name} does not weigh all eight sides alike")
+        state[name] = folded
+
+    for name, layer in net.named_modules():
+        weight, bias = f"{name}.weight", f"{name}.bias"
+        if isinstance(layer, SymmetricConv | SymmetricSum) and weight in plain and plain[weight].shape[0] == layer.outputs:
+            folded = layer.folded(plain[weight])
+            fold(weight, folded, layer.plain_weight(folded))
+        names = (weight, bias) if isinstance(layer, SymmetricNorm) else (bias,) if isinstance(layer, SymmetricLinear) else ()
+        for each in names:
+            if each in plain:
+                folded = plain[each].view(-1, SIDES).mean(1)
+                fold(each, folded, folded.repeat_interleave(SIDES))
     return state

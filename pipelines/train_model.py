@@ -65,6 +65,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
 
     from models.callbacks import Checkpoints, TrainingStopped
     from models.checkpoint import read_checkpoint
+    from models.start import begin_with
 
     quieten()
     seed_everything(cfg.seed, verbose=False)
@@ -76,7 +77,8 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     if data.planes != config["model"]["net"].get("planes", data.planes):
         raise TrainingError(f"model.net.planes={cfg.model.net.planes}, but loader.planes={data.planes}: say only the latter")
     if cfg.start and checkpoint is None:
-        begin_with(module.net, cfg.start)
+        taken = begin_with(module.net, cfg.start)
+        console.print(f"beginning with {taken} of {len(module.net.state_dict())} weights of {cfg.start}", markup=False)
     callbacks = [callback for callback in instantiate(cfg.callbacks).values() if callback is not None] if cfg.callbacks else []
     callbacks.sort(key=lambda callback: isinstance(callback, Checkpoints))  # last: it saves what the others have done
     step = None
@@ -352,65 +354,6 @@ def check_words(net: Any, state: dict[str, Any], path: Path) -> None:
     for name, value in net.state_dict().items():
         if name.startswith("words_") and not torch.equal(state.get(f"net.{name}", value[:0]), value):
             raise TrainingError(f"{path}: it has learned other patterns than there are in this dataset")
-
-
-SCORE, OWNS = "head.score.weight", "head.owner.weight"  # of value nets
-
-
-def begin_with(net: Any, path: str) -> None:
-    """Weights of another run, where name and shape agree; planes that the other net had not begin with weight 0, as komi does.
-
-    Where the other net had symmetric layers and this one has ordinary ones, it begins as one that computes the same. A value net
-    that names moves begins to do so as the policy net did.
-    """
-    import torch
-
-    from models.checkpoint import load_learner, read_checkpoint
-    from models.symmetric import plain_state
-
-    checkpoint = read_checkpoint(path)
-    theirs = {name[4:]: value for name, value in checkpoint["state_dict"].items() if name.startswith("net.")}
-    if checkpoint["hyper_parameters"]["model"]["net"].get("symmetric") and not has_symmetric_layers(net):
-        theirs = plain_state(load_learner(path)[0])
-    if getattr(net, "moves", None) is not None and "head.bias.bias" in theirs:  # a policy net, whose head names points
-        theirs |= {f"moves.{name[5:]}": value for name, value in theirs.items() if name.startswith("head.")}
-        if theirs["moves.out.weight"].shape != net.state_dict()["moves.out.weight"].shape:
-            raise TrainingError(f"start={path}: a policy net with another width of head than 32 can't teach a value net moves")
-    taken = 0
-    with torch.no_grad():
-        for name, value in net.state_dict().items():
-            other = theirs.get(name)
-            if name.startswith("words_"):  # of patterns: what its weights are for
-                if other is None or not torch.equal(other, value):
-                    raise TrainingError(f"start={path}: it has learned other patterns than there are in this dataset")
-                continue
-            if other is None or (name == SCORE and (OWNS in theirs) != (OWNS in net.state_dict())):
-                continue  # nothing there; or one hears a score, the other komi
-            if other.shape == value.shape:
-                value.copy_(other)
-                taken += 1
-            elif (name == SCORE and len(other) == len(value)) or (name.startswith("tower.0.") and has_fewer_planes(other, value)):
-                value.zero_()
-                value[:, : other.shape[1]].copy_(other)
-                taken += 1
-    if taken == 0:
-        raise TrainingError(f"start={path}: no weight there fits this net")
-    console.print(f"beginning with {taken} of {len(net.state_dict())} weights of {path}", markup=False)
-
-
-def has_symmetric_layers(net: Any) -> bool:
-    from models.symmetric import SymmetricConv
-
-    return any(isinstance(layer, SymmetricConv) for layer in net.modules())
-
-
-def has_fewer_planes(other: Any, value: Any) -> bool:
-    return (
-        other.ndim == value.ndim > 2
-        and other.shape[0] == value.shape[0]
-        and other.shape[2:] == value.shape[2:]
-        and other.shape[1] < value.shape[1]
-    )
 
 
 def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, trainer: Any) -> None:

@@ -23,6 +23,7 @@ from data.hdf5 import DatasetFile
 from models.callbacks import NoObjective, TrainingStopped, WeightAverage
 from models.checkpoint import CheckpointError, load_learner, load_net, make_net, read_checkpoint
 from models.learner import Diverged, Learner
+from models.start import StartError, begin_with
 from pipelines import train_model
 from pipelines.options import OptionError
 from pipelines.wiring import CONF, ROOT
@@ -226,7 +227,7 @@ def test_a_net_may_begin_with_the_tower_of_another(tmp_path: Path, dataset: Path
         {**read_checkpoint(policy)["hyper_parameters"]["model"]["net"], "_target_": "models.value_net.ResidualValueNet"}
         | {"planes": 49}
     )
-    train_model.begin_with(net, str(policy))
+    begin_with(net, str(policy))
     stem, theirs = net.state_dict()["tower.0.0.0.weight"], read_checkpoint(policy)["state_dict"]["net.tower.0.0.0.weight"]
     assert torch.equal(stem[:, :48], theirs) and not stem[:, 48:].any()
 
@@ -235,12 +236,12 @@ def test_a_value_net_that_is_told_komi_may_begin_with_one_that_is_not(tmp_path: 
     """With owners it goes on hearing the score, and komi not yet; without, what it heard as a score is no komi."""
     told, older = {**VALUE, "planes": 50, "owners": True}, {**VALUE, "owners": True}
     path = write_checkpoint(tmp_path / "older.ckpt", (net := tiny_net(older)[0]), older)
-    train_model.begin_with(begun := make_net(told), str(path))
+    begin_with(begun := make_net(told), str(path))
     score = begun.state_dict()["head.score.weight"]
     assert torch.equal(score[:, :1], net.state_dict()["head.score.weight"]) and not score[:, 1:].any()
     begun = make_net({**told, "owners": False})
     before = begun.state_dict()["head.score.weight"].clone()
-    train_model.begin_with(begun, str(path))
+    begin_with(begun, str(path))
     assert torch.equal(begun.state_dict()["head.score.weight"], before) and before.shape == (64, 1)
 
 
@@ -429,7 +430,7 @@ def test_an_ordinary_net_begins_as_the_symmetric_one_it_starts_from(tmp_path: Pa
     path = tmp_path / "checkpoints" / "last.ckpt"
     symmetric, config = load_net(path)
     net = make_net({**config["model"]["net"], "symmetric": False})
-    train_model.begin_with(net, str(path))
+    begin_with(net, str(path))
     planes = torch.randint(0, 2, (4, 48, 9, 9), dtype=torch.uint8)
     with torch.no_grad():
         assert torch.equal(net.to(memory_format=torch.channels_last).eval()(planes), symmetric(planes))  # type: ignore[call-overload]
@@ -441,7 +442,7 @@ def test_a_value_net_names_moves_as_the_policy_net_did_and_goes_on_learning_them
     settings = ["model=value_resnet", "model.net.moves=true", "model.move_weight=1"]
     cfg = configured(*settings, f"dataset={dataset}", "size=9")
     net = make_net(OmegaConf.to_container(cfg.model.net, resolve=True))  # type: ignore[arg-type]
-    train_model.begin_with(net, str(path))
+    begin_with(net, str(path))
     planes = torch.randint(0, 2, (4, 50, 9, 9), dtype=torch.uint8)
     with torch.no_grad():
         moves = net.to(memory_format=torch.channels_last).eval().all_answers(planes)[2]  # type: ignore[call-overload,operator]
@@ -536,14 +537,14 @@ def test_a_start_hands_moves_over_whatever_layers_there_are(tmp_path: Path, data
     path = tmp_path / "value" / "checkpoints" / "last.ckpt"
     learner, config = load_learner(path)
     net = make_net({**config["model"]["net"], "symmetric": False})
-    train_model.begin_with(net, str(path))
+    begin_with(net, str(path))
     planes = torch.randint(0, 2, (4, 50, 9, 9), dtype=torch.uint8)
     with torch.no_grad():
         for one, other in zip(net.eval().all_answers(planes), learner.eval().all_answers(planes), strict=True):  # type: ignore[operator]
             assert one is other is None or torch.allclose(one, other, atol=1e-5)
     trained(tmp_path / "policy", dataset, "positions=160", "validate_every=160")  # its head has 8 channels
-    with pytest.raises(train_model.TrainingError, match="another width of head than 32"):
-        train_model.begin_with(net, str(tmp_path / "policy" / "checkpoints" / "last.ckpt"))
+    with pytest.raises(StartError, match="another width of head than 32"):
+        begin_with(net, str(tmp_path / "policy" / "checkpoints" / "last.ckpt"))
 
 
 @pytest.mark.parametrize(

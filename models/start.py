@@ -1,0 +1,98 @@
+"""How a net begins with what another one has learned: `begin_with(net, path)`.
+
+The path is a checkpoint, or a net as it ships: its .safetensors or its card. Weights are taken where names and shapes agree. Layers
+that know the symmetries of the board give theirs to ordinary ones, which then compute the same, and the other way round.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from models.checkpoint import load_learner, read_checkpoint
+from models.symmetric import SymmetricConv, folded_state, plain_state
+
+SCORE, OWNS = "head.score.weight", "head.owner.weight"  # of value nets
+
+
+class StartError(ValueError):
+    """A net can't begin with that; the message says why."""
+
+
+def begin_with(net: nn.Module, path: str) -> int:
+    """How many weights it took. Planes that the other net had not begin with weight 0, as komi does; a value net that names moves
+    begins to do so as the policy net did."""
+    ours = net.state_dict()
+    theirs = weights_for(net, Path(path).expanduser())
+    taken = 0
+    with torch.no_grad():
+        for name, value in ours.items():
+            other = theirs.get(name)
+            if name.startswith("words_"):  # of patterns: what its weights are for
+                if other is None or not torch.equal(other, value):
+                    raise StartError(f"start={path}: it has learned other patterns than there are in this dataset")
+                continue
+            if other is None or (name == SCORE and (OWNS in theirs) != (OWNS in ours)):
+                continue  # nothing there; or one hears a score, the other komi
+            if other.shape == value.shape:
+                value.copy_(other)
+                taken += 1
+            elif (name == SCORE and len(other) == len(value)) or (name.startswith("tower.0.") and has_fewer_planes(other, value)):
+                value.zero_()
+                value[:, : other.shape[1]].copy_(other)
+                taken += 1
+    if taken == 0:
+        raise StartError(f"start={path}: no weight there fits this net")
+    return taken
+
+
+def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
+    """By name, for layers of the kind that `net` has."""
+    symmetric = has_symmetric_layers(net)
+    if path.suffix == ".ckpt" or not path.is_file():
+        checkpoint = read_checkpoint(path)
+        theirs = {name[4:]: value for name, value in checkpoint["state_dict"].items() if name.startswith("net.")}
+        their_symmetric = bool(checkpoint["hyper_parameters"]["model"]["net"].get("symmetric"))
+        if their_symmetric and not symmetric:
+            theirs = plain_state(load_learner(path)[0])
+    else:
+        theirs, their_symmetric = shipped_weights(path), False
+    theirs |= moves_for(net, theirs, path)
+    if symmetric and not their_symmetric:
+        try:
+            return folded_state(net, theirs)
+        except ValueError as error:
+            raise StartError(f"start={path}: {error}; with model.net.symmetric=false this net can begin with it") from None
+    return theirs
+
+
+def shipped_weights(path: Path) -> dict[str, Tensor]:
+    from models.card import find_card, read_card
+    from models.inference import from_safetensors
+
+    card = read_card(find_card(path))
+    return dict(from_safetensors(find_card(path).with_suffix(".safetensors"), card).state_dict())
+
+
+def moves_for(net: nn.Module, theirs: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
+    """What a value net names moves with, from the head of a policy net."""
+    if getattr(net, "moves", None) is None or "head.bias.bias" not in theirs:
+        return {}
+    hidden = len(theirs["head.hidden.1.running_mean"])
+    if hidden != len(net.state_dict()["moves.hidden.1.running_mean"]):
+        raise StartError(f"start={path}: a policy net with another width of head than 32 can't teach a value net moves")
+    return {f"moves.{name[5:]}": value for name, value in theirs.items() if name.startswith("head.")}
+
+
+def has_symmetric_layers(net: nn.Module) -> bool:
+    return any(isinstance(layer, SymmetricConv) for layer in net.modules())
+
+
+def has_fewer_planes(other: Any, value: Any) -> bool:
+    return (
+        other.ndim == value.ndim > 2
+        and other.shape[0] == value.shape[0]
+        and other.shape[2:] == value.shape[2:]
+        and other.shape[1] < value.shape[1]
+    )
