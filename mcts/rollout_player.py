@@ -1,12 +1,14 @@
 """`RolloutPlayer`: a thinker without a tree. A move is worth what rollouts behind it come to; the better ones get more of them.
 
-Which move is tried next is decided by the upper end of what it may be worth (UCB1, Auer 2002), a few rollouts at a time. This
-measures rollout policies: two such players differ in nothing but their rollouts.
+Which move is tried next is decided by the upper end of what it may be worth (UCB1, Auer 2002), a few rollouts at a time. What the
+policy itself would play is looked at longer, less so the more is known of it (progressive bias, Chaslot 2008); where it thinks
+alike of all moves, as a uniform one does, that changes nothing. This measures rollout policies: two such players differ in
+nothing but theirs.
 """
 
 import math
 import time
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,11 +22,21 @@ from mcts.rollouts import Rollouts
 
 AT_A_TIME = 4  # rollouts of one move
 WIDTH = 0.5  # of the interval: times the square root of log(all) / tried
+BIAS = 10.0  # rollouts: a move counts as if its probability times so many of them had been won besides
+
+
+class Odds(Protocol):
+    """Such as `PatternPriors` of the same policy."""
+
+    def odds(self, record: np.ndarray) -> np.ndarray:
+        """Probabilities of a board's moves, float32 [points]."""
+        ...
 
 
 class RolloutPlayer:
-    def __init__(self, rollouts: Rollouts, size: int, *, seed: int = 1):
+    def __init__(self, rollouts: Rollouts, size: int, *, odds: Odds | None = None, seed: int = 1):
         self.rollouts = rollouts
+        self.odds = odds
         self.name = f"{rollouts.name} rollouts"
         self.seed = seed
         self.boards = new_boards(AT_A_TIME, size)
@@ -45,13 +57,13 @@ class RolloutPlayer:
             after = board.copy()
             after.play(move)
             records.append(after.record)
-        wins, tries = np.zeros(len(moves)), np.zeros(len(moves))
+        wins, tries, bias = np.zeros(len(moves)), np.zeros(len(moves)), self.bias(board, moves)
         most = math.inf if limits.simulations is None else limits.simulations
         self.owners[:] = 0
         while tries.sum() < most and not limits.stop.is_set():
             if limits.seconds is not None and time.monotonic() - began >= limits.seconds:
                 break
-            k = self.next_move(wins, tries)
+            k = self.next_move(wins, tries, bias)
             wins[k] += self.play(records[k], board.to_play, board.komi)
             tries[k] += AT_A_TIME
             if watch is not None and time.monotonic() - told >= every:
@@ -68,12 +80,18 @@ class RolloutPlayer:
         sensible = [p for p in board.legal_points() if is_sensible(record, np.uint16(to_vertex(p, board.size)), colour)]
         return sensible or [PASS]
 
+    def bias(self, board: Board, moves: list[int]) -> np.ndarray:
+        """Rollouts that each move counts as won from the beginning."""
+        if self.odds is None or moves == [PASS]:
+            return np.zeros(len(moves))
+        return BIAS * self.odds.odds(board.record)[moves]
+
     @staticmethod
-    def next_move(wins: np.ndarray, tries: np.ndarray) -> int:
+    def next_move(wins: np.ndarray, tries: np.ndarray, bias: np.ndarray) -> int:
         untried = np.flatnonzero(tries == 0)
         if len(untried):
             return int(untried[0])
-        return int(np.argmax(wins / tries + WIDTH * np.sqrt(math.log(tries.sum()) / tries)))
+        return int(np.argmax((wins + bias) / tries + WIDTH * np.sqrt(math.log(tries.sum()) / tries)))
 
     def play(self, record: np.ndarray, colour: int, komi: float) -> float:
         """How many of some rollouts `colour` wins; half of those that are drawn."""

@@ -1,7 +1,7 @@
 """How a net begins with what another one has learned: `begin_with(net, path)`.
 
-The path is a checkpoint, or a net as it ships: its .safetensors or its card. Weights are taken where names and shapes agree. Layers
-that know the symmetries of the board give theirs to ordinary ones, which then compute the same, and the other way round.
+The path is a checkpoint, or a net as it ships: its .safetensors or its card. Weights are taken where names and shapes agree.
+Layers that know the symmetries of the board give theirs to ordinary ones, which then compute the same, and the other way round.
 """
 
 from pathlib import Path

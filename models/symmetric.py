@@ -65,7 +65,7 @@ class SymmetricConv(nn.Module):
         return weight.reshape(self.features * SIDES, -1, k, k)
 
     def folded(self, plain: Tensor) -> Tensor:
-        """What `plain_weight` was made of, whatever the number of its inputs: the mean of the eight places that a number comes to."""
+        """What `plain_weight` was made of, for any number of inputs: the mean of the eight places that a number comes to."""
         sides = 1 if self.lift else SIDES
         window = self.kernel * self.kernel
         places = plain.reshape(self.features, SIDES, -1, sides * window).transpose(1, 2).flatten(2)  # [features, inputs, table]

@@ -1,8 +1,10 @@
 """Who owned each point when the games of a dataset were over: `python pipelines/estimate_owners.py dataset=datasets/kgs.h5`."""
 
 import os
+import re
 import sys
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from pipelines.console import BuildProgress, clock, console
+from pipelines.options import convert
 from pipelines.wiring import find_weights, plain, script
 
 GAMES_A_JOB = 64
@@ -39,7 +42,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     if not len(file.games["value"]):
         raise OwnerError(f"{file.path}: there are no games in it")
     owners, balances = estimate(file, policy, options)
-    write_owners(path, file, owners, {"rollout": weights.name, "rollouts": options["rollouts"], "seed": options["seed"]})
+    write_owners(path, file, owners, {"rollout": weights.name} | {key: options[key] for key in ("rollouts", "doubt", "seed")})
     found = compare(file, balances)
     console.print(
         f"[bold]{path}[/bold]: {found['games']:,} games, {path.stat().st_size:,} bytes; {clock(time.monotonic() - began)}"
@@ -56,6 +59,8 @@ def check(options: dict[str, Any]) -> None:
     for key in ("rollouts", "threads", "seed"):
         if type(options[key]) is not int or options[key] < (0 if key == "seed" else 1):
             raise OwnerError(f"{key}={options[key]}: a whole number from {0 if key == 'seed' else 1} up")
+    if convert(options["doubt"], float, "doubt") <= 0:
+        raise OwnerError(f"doubt={options['doubt']}: points, above 0; a large number weighs all rollouts alike")
     for key in ("dataset", "rollout"):
         if not isinstance(options[key], str):
             raise OwnerError(f"{key}={options[key]}: the path of a file")
@@ -73,6 +78,7 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
     from mcts.rollout_policy import PolicyRollouts
 
     games, rollouts, count = Games(file), PolicyRollouts(policy), options["rollouts"]
+    komi, winner, margin = file.games["komi"][:], file.games["winner"][:], margins(file.column("result"))
     usable = np.flatnonzero(file.games["value"][:])
     owners = np.zeros((len(file.games["value"]), file.size**2), np.int8)
     means = np.zeros(len(owners), np.float32)
@@ -87,9 +93,12 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
             end["to_play"] = -colours[-1]
             end["passes"] = 0  # rollouts go on: dead stones are to be taken
             boards[:] = end[0]
-            balances, sums = np.zeros(count, np.int32), np.zeros(VERTICES, np.int32)
-            rollouts.run(boards, 0, count, balances, sums, new_state(options["seed"], int(game)))
-            owners[game] = np.rint(sums[vertices] * (SURE / count))
+            balances, ends = np.zeros(count, np.int32), np.zeros((count, VERTICES), np.int32)
+            state = new_state(options["seed"], int(game))
+            for k in range(count):
+                rollouts.run(boards, k, 1, balances[k : k + 1], ends[k], state)
+            weights = believed(balances - komi[game], winner[game], margin[game], options["doubt"])
+            owners[game] = np.rint(weights @ ends[:, vertices] * SURE)
             means[game] = balances.mean()
         return len(part)
 
@@ -100,6 +109,22 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
             progress.advance(done)
         progress.end()
     return owners, means
+
+
+def margins(results: Iterable[str]) -> np.ndarray:
+    """What Black won by, in points; NaN where nobody counted."""
+    counted = (re.fullmatch(r"([BW])\+([0-9.]+)", result) for result in results)
+    return np.array([(1 if found[1] == "B" else -1) * float(found[2]) if found else np.nan for found in counted])
+
+
+def believed(leads: np.ndarray, winner: int, margin: float, doubt: float) -> np.ndarray:
+    """Weights of rollouts that sum to 1: those that end as the game did, `doubt` points more or less, know better who owned what.
+
+    `leads` are Black's. Where a player resigned, the right winner is all that is known.
+    """
+    off = leads - margin if np.isfinite(margin) else np.minimum(winner * leads, 0.0)
+    weights = np.exp(-0.5 * (off**2 - (off**2).min()) / doubt**2)
+    return weights / weights.sum()
 
 
 def compare(file: Any, balances: np.ndarray) -> dict[str, Any]:

@@ -107,12 +107,14 @@ def side_by_side(options: dict[str, Any], what: str, unit: str, total: int, work
 
 
 def match(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
+    from mcts.rollout_policy import PatternPriors
     from pipelines.match_scores import wilson
 
     players = rollouts_of(options, patterns, options["board"])
+    policy_odds = PatternPriors(patterns, options["board"])
 
     def work(number: int) -> float:
-        return game(options, players, number)
+        return game(options, players, policy_odds, number)
 
     scores = side_by_side(options, "games", "games", options["games"], work)
     rate = wilson(float(sum(scores)), len(scores))
@@ -120,7 +122,7 @@ def match(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
             **{key: options[key] for key in ("board", "komi", "simulations", "opening")}}  # fmt: skip
 
 
-def game(options: dict[str, Any], players: dict[str, Any], number: int) -> float:
+def game(options: dict[str, Any], players: dict[str, Any], policy_odds: Any, number: int) -> float:
     """1 where the policy's rollouts win, 0 where the uniform ones do; it is Black in every second game."""
     from data.board import Board
     from mcts.protocols import Limits
@@ -132,8 +134,8 @@ def game(options: dict[str, Any], players: dict[str, Any], number: int) -> float
         board.play(int(rng.choice(board.legal_points())))
     policys = 1 if number % 2 == 0 else -1
     thinkers = {
-        colour: RolloutPlayer(players[name], board.size, seed=1000 * options["seed"] + number)
-        for name, colour in (("policy", policys), ("uniform", -policys))
+        colour: RolloutPlayer(players[name], board.size, odds=odds, seed=1000 * options["seed"] + number)
+        for name, colour, odds in (("policy", policys, policy_odds), ("uniform", -policys, None))
     }
     while not board.ended and board.ply < MOST_PLIES * board.size**2:
         report = thinkers[board.to_play].think(board, Limits(simulations=options["simulations"]))

@@ -1,4 +1,7 @@
-"""A checkpoint as safetensors, ONNX and int8 ONNX with a card: `python pipelines/export_model.py checkpoint=best.ckpt`."""
+"""A checkpoint as safetensors, ONNX and int8 ONNX with a card: `python pipelines/export_model.py checkpoint=best.ckpt`.
+
+A net that was exported before may be exported again from its card, into other formats or by a newer program.
+"""
 
 import json
 import os
@@ -18,7 +21,7 @@ from omegaconf import DictConfig
 
 from data import atomic
 from data.hdf5 import DatasetFile
-from models.card import SUFFIXES, Card, describe, write_card
+from models.card import SUFFIXES, Card, describe, find_card, read_card, write_card
 from models.export import CHECKSUM
 from models.inference import Inference, is_of_patterns, open_net, open_patterns
 from pipelines.console import clock, console, make_table
@@ -49,22 +52,19 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     options = plain(cfg)
     check(options)
     began = time.monotonic()
-    from models.checkpoint import checksum, read_checkpoint
-    from models.inference import from_checkpoint
+    from models.checkpoint import checksum
 
     path = Path(options["checkpoint"]).expanduser()
-    if is_of_patterns(path):
+    if path.suffix == ".ckpt" and is_of_patterns(path):
         return export_patterns(options, path)
-    net, card = from_checkpoint(path)
-    checkpoint = read_checkpoint(path)
-    config = checkpoint["hyper_parameters"]
+    net, card, config = opened(path)
     weights = checksum(net.state_dict())
     with closing(open_dataset(options, config, card)) as file:
+        noted = {"notes": options["notes"]} if options["notes"] else {}
         card = replace(
             card,
             name=options["name"] or card.kind,
-            data=about_data(file, config, card.kind, options["notes"]),
-            compute=about_compute(config, checkpoint["global_step"]),
+            data=(card.data or about_data(file, config, card.kind)) | noted,
             accuracy=about_accuracy(options, card, weights),
             made={**about_versions(), CHECKSUM: weights},
         )
@@ -83,6 +83,20 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     return {"card": json.loads(card.to_json()), "parity": lines, "files": {kind: str(path) for kind, path in paths.items()}}
 
 
+def opened(path: Path) -> tuple[Any, Card, dict[str, Any]]:
+    """A net, its card so far, and the configuration of its run; of a net that was exported that is its card's to tell."""
+    from models.checkpoint import read_checkpoint
+    from models.inference import from_checkpoint, from_safetensors
+
+    if path.suffix not in (".json", ".safetensors"):
+        net, card = from_checkpoint(path)
+        checkpoint = read_checkpoint(path)
+        config = checkpoint["hyper_parameters"]
+        return net, replace(card, compute=about_compute(config, checkpoint["global_step"])), config
+    card = read_card(find_card(path))
+    return from_safetensors(find_card(path).with_suffix(".safetensors"), card), card, {}
+
+
 def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
     """A rollout or tree policy as the one file that play reads."""
     from data.pattern_files import write_patterns
@@ -98,7 +112,7 @@ def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
         about = {
             "size": policy.size,
             "patterns": policy.patterns.words.sizes(),
-            "data": about_data(file, config, policy.patterns.kind, options["notes"]),
+            "data": about_data(file, config, policy.patterns.kind) | ({"notes": options["notes"]} if options["notes"] else {}),
             "compute": about_compute(config, checkpoint["global_step"]),
             "accuracy": about_accuracy(options, policy.card, weights),
             "made": {**about_versions(), CHECKSUM: weights},
@@ -244,18 +258,17 @@ def check_agreement(lines: list[dict[str, Any]], options: dict[str, Any]) -> Non
 # --- what the card tells
 
 
-def about_data(file: DatasetFile, config: dict[str, Any], kind: str, notes: str | None) -> dict[str, Any]:
+def about_data(file: DatasetFile, config: dict[str, Any], kind: str) -> dict[str, Any]:
     """What was learned from. Of a dataset that is not the run's own by name, nothing is said but that."""
-    noted = {"notes": notes} if notes else {}
     trained = Path(str(config.get("dataset") or file.path)).name
     if trained != file.path.name:
-        return {"dataset": trained, "calibrated_with": file.path.name} | noted
+        return {"dataset": trained, "calibrated_with": file.path.name}
     games = np.arange(*file.split_games["train"])
     if kind == "value":
         games = games[file.games["value"][:][games] != 0]  # others do not teach who wins
     rows = file.games["first_row"][:]
     filters = file.config.get("games", {}).get("filters", {})
-    about = {
+    return {
         "dataset": file.path.name,
         "sources": [source["label"] for source in file.sources],
         "filters": {key: value for key, value in filters.items() if value is not None},
@@ -263,7 +276,6 @@ def about_data(file: DatasetFile, config: dict[str, Any], kind: str, notes: str 
         "positions": int((rows[games + 1] - rows[games]).sum()),
         "split": "by game and its eight images: no test or validation game was learned from",
     }
-    return about | noted
 
 
 def about_compute(config: dict[str, Any], steps: int) -> dict[str, Any]:

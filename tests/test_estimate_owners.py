@@ -58,6 +58,20 @@ def test_a_divided_board_is_owned_as_it_is_divided(walled: Path) -> None:
     assert found["counted"] == {"games": 1, "same": 1.0} and found["resigned"]["games"] == 0
 
 
+def test_rollouts_that_end_as_the_game_did_are_believed() -> None:
+    leads = np.array([20.0, 3.5, -1.0, -30.0])
+    counted = estimate_owners.believed(leads, 1, 3.5, 8.0)
+    assert counted.sum() == pytest.approx(1) and counted.argmax() == 1
+    assert counted[0] / counted[1] == pytest.approx(np.exp(-0.5 * (16.5 / 8) ** 2))
+    resigned = estimate_owners.believed(leads, -1, np.nan, 8.0)  # White won, nobody knows by how much
+    assert resigned[2] == resigned[3] > resigned[1] > resigned[0]
+    lost = estimate_owners.believed(np.array([-500.0, -900.0]), 1, np.nan, 8.0)  # none ends so: the nearest is all there is
+    assert lost[0] == pytest.approx(1) and np.isfinite(lost).all()
+    assert np.allclose(estimate_owners.believed(leads, 1, 3.5, 1e9), 0.25)
+    margins = estimate_owners.margins(["B+3.5", "W+10", "B+R", "W+", "Draw", "?"])
+    assert list(margins[:2]) == [3.5, -10] and np.isnan(margins[2:]).all()
+
+
 def test_the_same_seed_gives_the_same_owners_with_any_number_of_threads(tmp_path: Path) -> None:
     dataset = make_dataset(tmp_path, games=100, moves=10)
     files = [run(f"dataset={dataset}", f"owners={tmp_path / f'{n}.h5'}", "rollouts=3", f"threads={n}")["owners"] for n in (1, 3)]
@@ -90,7 +104,7 @@ def test_files_that_are_not_this_datasets_owners(tmp_path: Path, walled: Path) -
         read_owners(owners, DatasetFile(other))
 
 
-@pytest.mark.parametrize("wrong", ["rollouts=0", "threads=0", "seed=-1", "owners=/nowhere/there/owners.h5"])
+@pytest.mark.parametrize("wrong", ["rollouts=0", "threads=0", "seed=-1", "doubt=0", "owners=/nowhere/there/owners.h5"])
 def test_wrong_values_are_refused(walled: Path, wrong: str) -> None:
     with pytest.raises(estimate_owners.OwnerError, match=wrong.split("=")[0]):
         run(f"dataset={walled}", wrong)

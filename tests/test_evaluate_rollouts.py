@@ -11,10 +11,11 @@ from hydra import compose, initialize_config_dir
 from data.board import Board
 from data.coords import PASS
 from data.hdf5 import DatasetError, DatasetFile
-from data.pattern_files import PatternWeights, write_patterns
+from data.pattern_files import PatternWeights, read_patterns, write_patterns
 from data.patterns import first_of_slots, harvest
 from mcts.protocols import Limits
 from mcts.rollout_player import AT_A_TIME, RolloutPlayer
+from mcts.rollout_policy import PatternPriors
 from mcts.rollouts import UniformRollouts
 from pipelines import evaluate_rollouts
 from pipelines.wiring import CONF
@@ -45,6 +46,27 @@ def test_the_player_takes_what_it_can_capture() -> None:
     assert report.best.point == 17 and report.best.visits > report.simulations / len(report.candidates)
     assert report.simulations == 800 == sum(candidate.visits for candidate in report.candidates)
     assert -1 <= report.value <= 1 and abs(report.owner).max() <= 1
+
+
+def test_what_the_policy_would_play_is_looked_at_longer(made: tuple[Path, Path]) -> None:
+    """A policy that thinks alike of all moves changes nothing, and one that is sure of one changes what little is known."""
+
+    class Sure:
+        def __init__(self, odds: list[float]):
+            self.all = np.array(odds, np.float32)
+
+        def odds(self, record: np.ndarray) -> np.ndarray:
+            return self.all
+
+    def visits(odds: Sure | None, simulations: int = 200) -> dict[int, int]:
+        report = RolloutPlayer(UniformRollouts(), 5, odds=odds).think(Board(5, komi=0.5), Limits(simulations=simulations))
+        return {candidate.point: candidate.visits for candidate in report.candidates}
+
+    alike, sure = Sure([0.0] * 25), Sure([float(point == 3) for point in range(25)])
+    assert visits(None) == visits(alike)
+    assert visits(sure)[3] == max(visits(sure).values()) > 2 * visits(None)[3]
+    weights = PatternPriors(read_patterns(made[1]), 9).odds(Board(9).record)
+    assert weights.sum() == pytest.approx(1, abs=1e-5) and (weights > 0).all()
 
 
 def test_the_player_passes_where_nothing_is_left_or_the_game_is_won() -> None:

@@ -96,6 +96,19 @@ def test_a_card_tells_of_the_games_that_taught(made, tmp_path):
     assert export(tmp_path / "out", *how)["card"]["data"] == {"dataset": "games.h5", "calibrated_with": "other.h5"}
 
 
+def test_a_net_that_was_exported_is_exported_again(made, tmp_path):
+    """The same weights and the same story, in other formats; what was found of older files is not told of newer ones."""
+    first = read_card(made["out"] / "policy.json")
+    how = [f"checkpoint={made['out'] / 'policy.json'}", f"dataset={made['dataset']}", "formats=[safetensors,onnx]"]
+    export(tmp_path, *how, "notes=again")
+    again = read_card(tmp_path / "policy.json")
+    assert (tmp_path / "policy.safetensors").read_bytes() == (made["out"] / "policy.safetensors").read_bytes()
+    assert again.made[CHECKSUM] == first.made[CHECKSUM] and set(again.files) == {"policy.safetensors", "policy.onnx"}
+    assert (
+        again.compute == first.compute and again.data == first.data | {"notes": "again"} and set(again.parity) == set(again.files)
+    )
+
+
 def test_no_file_tells_where_it_was_made(made):
     for path in made["out"].iterdir():
         content = path.read_bytes()
