@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from data.atomic import temporary_name
+from data.errors import first_line
 from data.patterns import AROUND_CODES, KINDS, PatternError, Words, as_arrays, first_of_slots
 
 FORMAT = "LambdaGo patterns"
@@ -49,13 +50,15 @@ def read_patterns(path: str | Path) -> PatternWeights:
     try:
         with safe_open(path, framework="np") as file:
             about = json.loads((file.metadata() or {}).get("about", "{}"))
+            if not isinstance(about, dict) or about.get("format") != FORMAT:
+                raise PatternError(f"{path}: not pattern weights of this project")
+            if (schema := about.get("schema")) != SCHEMA:
+                raise PatternError(f"{path}: pattern weights of schema {schema}, this program reads {SCHEMA}; train again")
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dict)
-    except (SafetensorError, OSError, ValueError) as error:
-        raise PatternError(f"{path}: not a readable file of weights, perhaps cut off ({str(error).splitlines()[0]})") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise PatternError(f"{path}: not pattern weights of this project")
-    if about.get("schema") != SCHEMA:
-        raise PatternError(f"{path}: pattern weights of schema {about.get('schema')}, this program reads {SCHEMA}; train again")
+    except PatternError:
+        raise
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:  # the last two: types that NumPy has not
+        raise PatternError(f"{path}: not a readable file of weights, perhaps cut off ({first_line(error)})") from None
     names = ("arounds", "responses", "shapes")
     if set(arrays) != {"weights", *names}:
         raise PatternError(f"{path}: holds {', '.join(sorted(arrays))}; weights, {', '.join(names)} are expected")

@@ -10,14 +10,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from data.board import Board
-from data.board_kernels import STRIDE, VERTICES
+from data.board_kernels import STRIDE, VERTICES, new_boards
 from data.coords import BLACK, EMPTY, MAX_SIZE, WHITE
-from mcts.dead_stones_kernels import SAFE_POINT, SAFE_STONE, SAFE_VACANT, pass_alive, sum_owners
+from mcts.dead_stones_kernels import SAFE_POINT, SAFE_STONE, SAFE_VACANT, pass_alive
 from mcts.rollout_kernels import new_state
+from mcts.rollouts import Rollouts, UniformRollouts
 
 ROLLOUTS = 400  # on 19x19 a few hundredths of a second; the mean of a point is then known to 0.05
+AT_A_TIME = 20  # rollouts: boards that are held
 # Mean owner, from the stone's own view, below which a string counts as dead. At the end of 194 games of GNU Go against itself
-# this names the same dead stones as GNU Go in 187; -0.1 does in 181, -0.3 in 155, +0.2 in 169.
+# uniform rollouts name the same dead stones as GNU Go in 187 with this; with -0.1 in 181, -0.3 in 155, +0.2 in 169. Those of the
+# policy that ships do in 189; of 300 even KGS games that were counted they come within 1.5 points of the score in 82%, uniform
+# ones in 78%.
 DEAD = 0.0
 UNDECIDED = 0.9  # mean owner up to which a string may be in seki
 
@@ -39,9 +43,9 @@ def to_result(score: float) -> str:
     return "0" if score == 0 else f"{'B' if score > 0 else 'W'}+{abs(score):g}"
 
 
-def judge(board: Board, owner: np.ndarray | None = None, *, rollouts: int = ROLLOUTS, seed: int = 0) -> Judgement:
-    """Each string's fate; `owner` from better rollouts, such as a search's, takes the place of random ones."""
-    owner = mean_owners(board, rollouts, seed) if owner is None else owner
+def judge(board: Board, rollouts: Rollouts | None = None, *, count: int = ROLLOUTS, seed: int = 0) -> Judgement:
+    """Each string's fate by that many rollouts, uniform ones if none are given."""
+    owner = mean_owners(board, rollouts or UniformRollouts(), count, seed)
     safe = {colour: safe_points(board, colour) for colour in (BLACK, WHITE)}
     fate: dict[str, list[tuple[int, ...]]] = {"alive": [], "dead": [], "seki": []}
     for string in strings(board):
@@ -94,12 +98,17 @@ def without(board: Board, dead: list[int]) -> Board:
     return after
 
 
-def mean_owners(board: Board, rollouts: int = ROLLOUTS, seed: int = 0) -> np.ndarray:
-    """Over random rollouts with either player first, float32 [points]."""
-    boards = np.concatenate([board.record, board.record]).view(np.recarray)
-    sums = np.zeros(VERTICES, np.int32)
-    sum_owners(boards, new_state(seed), rollouts, sums)
-    return np.asarray(to_points(board, sums) / max(1, rollouts), np.float32)
+def mean_owners(board: Board, rollouts: Rollouts, count: int = ROLLOUTS, seed: int = 0) -> np.ndarray:
+    """Over rollouts with either player first in turn, float32 [points]."""
+    boards, state = new_boards(AT_A_TIME, board.size), new_state(seed)
+    balances, sums = np.zeros(AT_A_TIME, np.int32), np.zeros(VERTICES, np.int32)
+    for done in range(0, count, AT_A_TIME):
+        boards[:] = board.record[0]
+        boards["passes"] = 0  # the game may have ended already
+        boards["to_play"][1::2] *= -1
+        boards["ko"][1::2] = 0
+        rollouts.run(boards, 0, min(AT_A_TIME, count - done), balances, sums, state)
+    return np.asarray(to_points(board, sums) / max(1, count), np.float32)
 
 
 def safe_points(board: Board, colour: int) -> np.ndarray:

@@ -7,10 +7,9 @@ empty point of such a region touches them, the opponent can't live inside either
 
 import numpy as np
 
-from data.board_kernels import ADJ, VERTICES, WALL, WORDS, area, copy_board
+from data.board_kernels import ADJ, VERTICES, WALL, WORDS
 from data.coords import EMPTY
 from data.jit import kernel
-from mcts.rollout_kernels import play_uniform
 
 NOT_SAFE, SAFE_STONE = 0, 1
 SAFE_POINT = 2  # territory in which the opponent has stones, these included
@@ -102,19 +101,3 @@ def vital_regions(b, h, count, sound, empties):
                 if found == 2:
                     break
     return found
-
-
-@kernel
-def sum_owners(boards, state, count, sums):
-    """Play `count` random rollouts from board 0 on board 1, either player first in turn; add to `sums` int32 [vertices]."""
-    owner = np.zeros(VERTICES, np.int8)
-    for k in range(count):
-        copy_board(boards, 0, 1)
-        boards[1].passes = 0  # the game may have ended already
-        if k % 2:
-            boards[1].to_play = -boards[1].to_play
-            boards[1].ko = 0
-        play_uniform(boards[1], state)
-        area(boards[1], owner)
-        for v in range(VERTICES):
-            sums[v] += owner[v]

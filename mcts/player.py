@@ -25,6 +25,7 @@ from mcts.dead_stones import Judgement, judge, to_result
 from mcts.policy_player import RandomPlayer, draw, has_passed, is_won, sensible_moves
 from mcts.positions import replay
 from mcts.protocols import Candidate, Limits, Report, Thinker, Watch
+from mcts.rollouts import Rollouts
 
 RESIGN = -1  # instead of a move
 VARIED_TURNS = 30  # of a game, to which the temperature applies
@@ -360,7 +361,7 @@ class Player:
         open_moves = set(sensible_moves(board))
         if not open_moves:
             return PASS, "nothing sensible is left"
-        if (has_passed(board) or best.point == PASS) and is_won(board, agreed=agreed):
+        if (has_passed(board) or best.point == PASS) and is_won(board, self.rollouts(), agreed=agreed):
             return PASS, "" if best.point == PASS else "the opponent passed, and the game is won"
         if best.point == PASS:
             return first_of(board, report, open_moves), "passing would lose as the board stands"
@@ -387,7 +388,11 @@ class Player:
 
     def judge(self) -> Judgement:
         self.rest()
-        return judge(self.board)
+        return judge(self.board, self.rollouts())
+
+    def rollouts(self) -> Rollouts | None:
+        """Those of the thinker, which know more than uniform ones; none before there is one, and where it has none."""
+        return getattr(self.known.get(self.board.size), "rollouts", None)
 
     def final_score(self) -> str:
         """Without dead stones where players agree about them, else with all as they stand."""

@@ -15,6 +15,7 @@ from data.features import offset
 from data.planes import PlaneEncoder
 from mcts.dead_stones import judge, useless_moves
 from mcts.protocols import Candidate, Limits, Net, Report, Watch, told_komi
+from mcts.rollouts import Rollouts
 
 SENSIBLE = offset("sensibleness")
 QUICK = 100  # rollouts that tell dead stones
@@ -33,9 +34,11 @@ class PolicyPlayer:
         varied_moves: int = 30,
         seed: int = 0,
         name: str = "policy",
+        rollouts: Rollouts | None = None,
     ):
         self.policy = policy
         self.value = value
+        self.rollouts = rollouts  # nothing here asks them; a `Player` does at the end of the game
         self.temperature = temperature
         self.varied_moves = varied_moves  # the temperature is for so many turns of the game
         self.name = name
@@ -132,8 +135,8 @@ def has_passed(board: Board) -> bool:
     return bool(board.record["passes"][0])
 
 
-def is_won(board: Board, *, agreed: bool = True) -> bool:
+def is_won(board: Board, rollouts: Rollouts | None = None, *, agreed: bool = True) -> bool:
     """Whether the player to move wins by area if the game ends here: with all stones alive, and, where players agree about the
     dead ones, without these as well."""
     mine = board.to_play
-    return mine * board.score() > 0 and (not agreed or mine * judge(board, rollouts=QUICK).score > 0)
+    return mine * board.score() > 0 and (not agreed or mine * judge(board, rollouts, count=QUICK).score > 0)

@@ -1,8 +1,8 @@
 """`RolloutPlayer`: a thinker without a tree. A move is worth what rollouts behind it come to; the better ones get more of them.
 
 Which move is tried next is decided by the upper end of what it may be worth (UCB1, Auer 2002), a few rollouts at a time. What the
-policy itself would play is looked at longer, less so the more is known of it (progressive bias, Chaslot 2008); where it thinks
-alike of all moves, as a uniform one does, that changes nothing. This measures rollout policies: two such players differ in
+policy itself would rather play is looked at longer, less so the more is known of it (progressive bias, Chaslot 2008); where it
+thinks alike of all moves, as the uniform one does, nothing changes. This measures rollout policies: two such players differ in
 nothing but theirs.
 """
 
@@ -22,7 +22,7 @@ from mcts.rollouts import Rollouts
 
 AT_A_TIME = 4  # rollouts of one move
 WIDTH = 0.5  # of the interval: times the square root of log(all) / tried
-BIAS = 10.0  # rollouts: a move counts as if its probability times so many of them had been won besides
+BIAS = 10.0  # rollouts: times what a move's probability is above that of all alike, as if so many had been won besides
 
 
 class Odds(Protocol):
@@ -34,9 +34,10 @@ class Odds(Protocol):
 
 
 class RolloutPlayer:
-    def __init__(self, rollouts: Rollouts, size: int, *, odds: Odds | None = None, seed: int = 1):
+    def __init__(self, rollouts: Rollouts, size: int, *, odds: Odds | None = None, bias: float = BIAS, seed: int = 1):
         self.rollouts = rollouts
         self.odds = odds
+        self.weight = bias
         self.name = f"{rollouts.name} rollouts"
         self.seed = seed
         self.boards = new_boards(AT_A_TIME, size)
@@ -81,10 +82,11 @@ class RolloutPlayer:
         return sensible or [PASS]
 
     def bias(self, board: Board, moves: list[int]) -> np.ndarray:
-        """Rollouts that each move counts as won from the beginning."""
+        """Rollouts that each move counts as won, or below 0 lost, from the beginning."""
         if self.odds is None or moves == [PASS]:
             return np.zeros(len(moves))
-        return BIAS * self.odds.odds(board.record)[moves]
+        odds = self.odds.odds(board.record)[moves]
+        return self.weight * (odds - odds.mean())
 
     @staticmethod
     def next_move(wins: np.ndarray, tries: np.ndarray, bias: np.ndarray) -> int:

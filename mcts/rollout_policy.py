@@ -11,6 +11,7 @@ and its surroundings wherever a leaf grows (the paper's in-tree cache); 0 looks 
 several threads. A board's record doesn't tell what its last move captured: vital points are known from the second move on.
 """
 
+import math
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,9 +62,8 @@ class RolloutPolicy:
         around, place = around - around.max(), place - place.max()  # a constant changes no odds
         most = max(0.0, factors.max()) + max(0.0, vital.max()) + max(0.0, save)
         if most > MOST_NATS:
-            raise PatternError(
-                f"temperature={temperature}: too low for these weights, at least {temperature * most / MOST_NATS:.2g}"
-            )
+            least = math.ceil(100 * temperature * most / MOST_NATS) / 100
+            raise PatternError(f"temperature={temperature}: too low for these weights, at least {least}")
         tables = (
             np.where(made.arounds > 0, np.exp(around), 0),
             np.exp(place),

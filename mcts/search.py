@@ -102,6 +102,7 @@ class Search:
         self.sees_komi = VALUE not in self.queues or params.lam == 1  # value nets know those they learned from, if any
         self.tree_policy = tree_policy if tree_policy and params.tree_policy else UniformPriors()
         self.workers: RolloutThreads | None = None
+        self.rollouts = rollouts  # also where the search does without: at the end of a game they tell what is dead
         if params.rollouts:
             rollouts = rollouts or UniformRollouts()
             self.workers = RolloutThreads(rollouts, params.threads, params.seed, self.done, here=params.deterministic)

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ def check(options: dict[str, Any]) -> None:
     for key, smallest in least.items():
         if type(options[key]) is not int or options[key] < smallest:
             raise RolloutError(f"{key}={options[key]}: a whole number from {smallest} up")
-    for key in ("komi", "temperature"):
+    for key in ("komi", "temperature", "bias"):
         if isinstance(options[key], bool) or not isinstance(options[key], int | float):
             raise RolloutError(f"{key}={options[key]}: a number")
     if not isinstance(options["rollout"], str):
@@ -111,18 +111,18 @@ def match(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     from pipelines.match_scores import wilson
 
     players = rollouts_of(options, patterns, options["board"])
-    policy_odds = PatternPriors(patterns, options["board"])
+    odds = PatternPriors(replace(patterns, weights=patterns.weights / options["temperature"]), options["board"])
 
     def work(number: int) -> float:
-        return game(options, players, policy_odds, number)
+        return game(options, players, odds, number)
 
     scores = side_by_side(options, "games", "games", options["games"], work)
     rate = wilson(float(sum(scores)), len(scores))
     return {"games": len(scores), "wins": float(sum(scores)), "rate": asdict(rate),
-            **{key: options[key] for key in ("board", "komi", "simulations", "opening")}}  # fmt: skip
+            **{key: options[key] for key in ("board", "komi", "simulations", "opening", "bias", "mercy")}}  # fmt: skip
 
 
-def game(options: dict[str, Any], players: dict[str, Any], policy_odds: Any, number: int) -> float:
+def game(options: dict[str, Any], players: dict[str, Any], odds: Any, number: int) -> float:
     """1 where the policy's rollouts win, 0 where the uniform ones do; it is Black in every second game."""
     from data.board import Board
     from mcts.protocols import Limits
@@ -134,8 +134,14 @@ def game(options: dict[str, Any], players: dict[str, Any], policy_odds: Any, num
         board.play(int(rng.choice(board.legal_points())))
     policys = 1 if number % 2 == 0 else -1
     thinkers = {
-        colour: RolloutPlayer(players[name], board.size, odds=odds, seed=1000 * options["seed"] + number)
-        for name, colour, odds in (("policy", policys, policy_odds), ("uniform", -policys, None))
+        colour: RolloutPlayer(
+            players[name],
+            board.size,
+            odds=odds if name == "policy" else None,
+            bias=options["bias"],
+            seed=1000 * options["seed"] + number,
+        )
+        for name, colour in (("policy", policys), ("uniform", -policys))
     }
     while not board.ended and board.ply < MOST_PLIES * board.size**2:
         report = thinkers[board.to_play].think(board, Limits(simulations=options["simulations"]))

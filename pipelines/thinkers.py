@@ -116,24 +116,30 @@ class Thinkers:
             self.log(f"there is no policy net for {size}x{size}: moves are random")
             return warm(RandomPlayer(seed=options.seed), size)
         policy = turned(nets["policy"], options.symmetries)
-        return warm(PolicyPlayer(policy, temperature=options.temperature, seed=options.seed), size)
+        return warm(PolicyPlayer(policy, temperature=options.temperature, seed=options.seed, rollouts=self.rollouts(size)), size)
+
+    def rollouts(self, size: int) -> Any:
+        """Trained ones; None where there are none."""
+        from mcts.rollout_policy import PolicyRollouts, RolloutPolicy
+
+        options = self.options
+        if options.rollout is None:
+            return None
+        policy = RolloutPolicy.load(
+            options.rollout, size, temperature=options.rollout_temperature, reply_share=options.reply_share
+        )
+        return PolicyRollouts(policy, mercy=options.mercy)
 
     def make_search(self, params: SearchParams, nets: dict[str, Any], size: int) -> Any:
         """With trained rollouts and placeholders where there are such, else uniform ones."""
-        from mcts.rollout_policy import NO_REPLIES, PatternPriors, PolicyRollouts, RolloutPolicy
+        from mcts.rollout_policy import NO_REPLIES, PatternPriors
         from mcts.search import Search
 
-        options = self.options
-        parts: dict[str, Any] = {}
-        if options.rollout is not None:
-            policy = RolloutPolicy.load(
-                options.rollout, size, temperature=options.rollout_temperature, reply_share=options.reply_share
-            )
-            parts["rollouts"] = PolicyRollouts(policy, mercy=options.mercy)
-        if options.tree is not None:
-            replies = parts["rollouts"].replies if "rollouts" in parts else NO_REPLIES
-            parts["tree_policy"] = PatternPriors.load(options.tree, size, replies=replies)
-        return Search(params, policy=nets.get("policy"), value=nets.get("value"), **parts)
+        rollouts, priors = self.rollouts(size), None
+        if self.options.tree is not None:
+            priors = PatternPriors.load(self.options.tree, size, replies=rollouts.replies if rollouts else NO_REPLIES)
+        nets = {kind: nets.get(kind) for kind in ("policy", "value")}
+        return Search(params, policy=nets["policy"], value=nets["value"], rollouts=rollouts, tree_policy=priors)
 
     def open(self, wanted: dict[str, bool]) -> dict[str, Any]:
         """The nets that are wanted and there, by kind."""
@@ -176,5 +182,5 @@ def warm(thinker: Any, size: int) -> Any:
     thinker.think(Board(size), Limits(simulations=8))  # however long it takes: with a time it would end before all has run
     thinker.forget()
     sensible_moves(Board(size))
-    judge(Board(size), rollouts=1)
+    judge(Board(size), getattr(thinker, "rollouts", None), count=1)
     return thinker

@@ -79,7 +79,7 @@ def test_safe_stones_survive_whatever_the_opponent_does(seed: int) -> None:
             now = attacked.colours().ravel()
             assert (now[safe == SAFE_STONE] == colour).all()
             assert not (now[safe == SAFE_VACANT] == colour).any()
-            assert judge(attacked, rollouts=4).owner.shape == (25,)
+            assert judge(attacked, count=4).owner.shape == (25,)
 
 
 def test_the_test_above_sees_safe_stones() -> None:
@@ -157,12 +157,31 @@ def test_results_as_gtp_writes_them() -> None:
     assert [to_result(score) for score in (3.5, -0.5, 0.0, 12.0)] == ["B+3.5", "W+0.5", "0", "B+12"]
 
 
-def test_the_owner_may_come_from_elsewhere() -> None:
-    board, drawn = board_from("X a .\n. . .\n. . O")
-    owner = np.full(9, -1, np.float32)
-    assert judge(board, owner).dead == ((0,),)
-    assert judge(board, -owner).dead == ((8,),)
-    assert drawn.point("a") == 1
+class Sure:
+    """Rollouts that one side always wins whole."""
+
+    name = "sure"
+
+    def __init__(self, winner: int):
+        self.winner = winner
+        self.first: list[int] = []  # who moved first
+
+    def run(self, boards, first, count, balances, owners, state) -> None:
+        assert not boards["passes"].any()
+        self.first += boards["to_play"][first : first + count].tolist()
+        owners += self.winner * count
+
+    def forget(self) -> None: ...
+
+
+def test_better_rollouts_may_judge() -> None:
+    board, _ = board_from("X . .\n. . .\n. . O")
+    board.play(PASS)
+    white, black = Sure(WHITE), Sure(BLACK)
+    fate = judge(board, white, count=50)
+    assert fate.dead == ((0,),) and (fate.owner == -1).all()
+    assert judge(board, black).dead == ((8,),)
+    assert len(white.first) == 50 and sum(white.first) == 0  # either player in turn
 
 
 def sample_games(count: int) -> list[tuple[Board, list[int], str]]:

@@ -62,7 +62,7 @@ def test_what_the_policy_would_play_is_looked_at_longer(made: tuple[Path, Path])
         report = RolloutPlayer(UniformRollouts(), 5, odds=odds).think(Board(5, komi=0.5), Limits(simulations=simulations))
         return {candidate.point: candidate.visits for candidate in report.candidates}
 
-    alike, sure = Sure([0.0] * 25), Sure([float(point == 3) for point in range(25)])
+    alike, sure = Sure([1 / 25] * 25), Sure([float(point == 3) for point in range(25)])
     assert visits(None) == visits(alike)
     assert visits(sure)[3] == max(visits(sure).values()) > 2 * visits(None)[3]
     weights = PatternPriors(read_patterns(made[1]), 9).odds(Board(9).record)

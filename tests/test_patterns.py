@@ -1,10 +1,13 @@
 """Pattern features against a slow reading of what they mean, under all symmetries and with colours exchanged."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import save as save_torch
 
 from data import pattern_kernels as kernels
 from data import symmetry
@@ -205,6 +208,34 @@ def test_rows_of_a_dataset_are_described_as_their_games_are(file: DatasetFile, w
         assert np.array_equal(out[k], described(recorded(file, game[k], ply[k]), tables, int(games.game(game[k])[1][ply[k]])))
 
 
+def test_words_are_what_the_training_games_have_often_enough(file: DatasetFile) -> None:
+    """Counted again by the features that each training position has, one by one, when all words are known."""
+    everything = harvest(file, "rollout", arounds=1, responses=1, every=1)
+    tables = Tables.of(everything, "rollout", 9)
+    games, eyes_filled = Games(file), 0
+    tried, answered = np.zeros((2, tables.first[-1]), np.int64)
+    for game in range(*file.split_games["train"]):
+        moves, colours, *_ = games.game(game)
+        board = Board(9, ko="simple")
+        for move, colour in zip(moves, colours, strict=True):
+            features = described(board, tables, int(colour))
+            np.add.at(tried, features[features[:, AROUND] > 0, AROUND], 1)
+            answered[features[move, RESPONSE]] += 1
+            eyes_filled += features[move, AROUND] == 0
+            board.play(int(move), int(colour))
+    least = 4
+    common = harvest(file, "rollout", arounds=least, responses=least, every=1)
+    for slot, counts, all_words, often in (
+        (AROUND, tried, everything.arounds, common.arounds),
+        (RESPONSE, answered, everything.responses, common.responses),
+    ):
+        counted = counts[tables.first[slot] : tables.first[slot + 1]][-len(all_words) :]  # the first around is of unknown ones
+        assert 3 < len(often) < len(all_words)
+        missed = eyes_filled if slot == RESPONSE else 0  # who fills an eye answers something, too, but is no candidate
+        assert (counted == 0).sum() <= missed < 20
+        assert len(np.setxor1d(all_words[counted >= least], often)) <= missed
+
+
 def test_weights_come_back_from_their_file(words: Words, tmp_path: Path) -> None:
     weights = np.random.default_rng(0).normal(size=first_of_slots("tree", words.sizes())[-1]).astype(np.float32)
     write_patterns(tmp_path / "tree.safetensors", PatternWeights("tree", words, weights, {"note": "a test"}))
@@ -223,6 +254,10 @@ def test_foreign_and_damaged_weights_are_refused(words: Words, tmp_path: Path) -
         path.write_bytes(content)
         with pytest.raises(PatternError, match=word):
             read_patterns(path)
+    about = json.dumps({"format": "LambdaGo patterns", "schema": 1, "kind": "rollout"})
+    path.write_bytes(save_torch({"weights": torch.zeros(3, dtype=torch.bfloat16)}, {"about": about}))
+    with pytest.raises(PatternError, match="not a readable"):  # NumPy has no such numbers
+        read_patterns(path)
     write_patterns(path, PatternWeights("rollout", words, weights[:-1]))
     with pytest.raises(PatternError, match="not one float32 for each"):
         read_patterns(path)

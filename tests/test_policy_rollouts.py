@@ -153,6 +153,11 @@ def test_rollouts_end_on_every_size(patterns: PatternWeights, size: int) -> None
     assert 3 * 2 <= plies <= 3 * 3 * size * size
     assert owners.shape == (size * size,) and abs(owners).max() <= 3 and owners.sum() == balance
     assert board.ply == 0
+    boards = new_boards(4, size)
+    PolicyRollouts(RolloutPolicy.of(patterns, size)).run(
+        boards, 0, 4, np.zeros(4, np.int32), np.zeros(VERTICES, np.int32), new_state(1)
+    )
+    assert size < 5 or (boards["passes"] == 2).all()  # not by the cap on their length, which the smallest boards may need
 
 
 def test_a_large_lead_ends_a_rollout_where_that_is_wanted(patterns: PatternWeights) -> None:
