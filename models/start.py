@@ -21,8 +21,9 @@ class StartError(ValueError):
 
 
 def begin_with(net: nn.Module, path: str) -> int:
-    """How many weights it took. Planes that the other net had not begin with weight 0, as komi does; a value net that names moves
-    begins to do so as the policy net did."""
+    """How many weights it took. Planes that the other net had not begin with weight 0, as komi does, and those that this one has
+    not are left out; a value net that names moves begins to do so as the policy net did, a policy net as such a value net did.
+    """
     ours = net.state_dict()
     theirs = weights_for(net, Path(path).expanduser())
     taken = 0
@@ -38,9 +39,10 @@ def begin_with(net: nn.Module, path: str) -> int:
             if other.shape == value.shape:
                 value.copy_(other)
                 taken += 1
-            elif (name == SCORE and len(other) == len(value)) or (name.startswith("tower.0.") and has_fewer_planes(other, value)):
+            elif (name == SCORE and len(other) == len(value)) or (name.startswith("tower.0.") and has_other_planes(other, value)):
+                both = min(other.shape[1], value.shape[1])
                 value.zero_()
-                value[:, : other.shape[1]].copy_(other)
+                value[:, :both].copy_(other[:, :both])
                 taken += 1
     if taken == 0:
         raise StartError(f"start={path}: no weight there fits this net")
@@ -76,23 +78,21 @@ def shipped_weights(path: Path) -> dict[str, Tensor]:
 
 
 def moves_for(net: nn.Module, theirs: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
-    """What a value net names moves with, from the head of a policy net."""
-    if getattr(net, "moves", None) is None or "head.bias.bias" not in theirs:
-        return {}
-    hidden = len(theirs["head.hidden.1.running_mean"])
-    if hidden != len(net.state_dict()["moves.hidden.1.running_mean"]):
-        raise StartError(f"start={path}: a policy net with another width of head than 32 can't teach a value net moves")
-    return {f"moves.{name[5:]}": value for name, value in theirs.items() if name.startswith("head.")}
+    """What a value net names moves with, from the head of a policy net; and the other way round."""
+    ours, ways = net.state_dict(), (("head.", "moves."), ("moves.", "head."))
+    for there, here in ways:
+        if f"{there}bias.bias" in theirs and f"{here}bias.bias" in ours:
+            if len(theirs[f"{there}hidden.1.running_mean"]) != len(ours[f"{here}hidden.1.running_mean"]):
+                raise StartError(
+                    f"start={path}: what names moves there has another width (model.net.hidden of a policy net) than here"
+                )
+            return {here + name.removeprefix(there): value for name, value in theirs.items() if name.startswith(there)}
+    return {}
 
 
 def has_symmetric_layers(net: nn.Module) -> bool:
     return any(isinstance(layer, SymmetricConv) for layer in net.modules())
 
 
-def has_fewer_planes(other: Any, value: Any) -> bool:
-    return (
-        other.ndim == value.ndim > 2
-        and other.shape[0] == value.shape[0]
-        and other.shape[2:] == value.shape[2:]
-        and other.shape[1] < value.shape[1]
-    )
+def has_other_planes(other: Any, value: Any) -> bool:
+    return other.ndim == value.ndim > 2 and other.shape[0] == value.shape[0] and other.shape[2:] == value.shape[2:]

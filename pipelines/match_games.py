@@ -17,6 +17,7 @@ from data.record import GameRecord
 from mcts.clock import Clock, TimeRules
 from mcts.dead_stones import judge, to_result
 from pipelines.gtp_client import LOAD, START, EngineError, GtpEngine, Refused, TooSlow
+from pipelines.thinkers import shipped_rollouts
 
 LETTERS = {BLACK: "B", WHITE: "W"}
 GRACE = 1.0  # seconds past the end of a clock before the referee stops waiting
@@ -72,7 +73,7 @@ class Counter:
         if self.referee == "area":
             return board.score()
         if self.referee == "rollouts":
-            return judge(board).score
+            return judge(board, shipped_rollouts(board.size)).score
         if self.engine is None or self.engine.broken:
             self.engine = GtpEngine(self.referee, "the referee")
         set_up(self.engine, board.size, board.komi)
@@ -207,7 +208,7 @@ def finish(played: Played, board: Board, counter: Counter, why: str) -> Played:
     try:
         played.score = counter.count(board, played.moves)
     except EngineError as error:
-        played.score, why = judge(board).score, f"counted by rollouts: {error}"
+        played.score, why = judge(board, shipped_rollouts(board.size)).score, f"counted by rollouts: {error}"
     played.result = "Draw" if played.score == 0 else to_result(played.score)
     played.winner = int(np.sign(played.score))
     if played.winner != int(np.sign(played.area)):

@@ -6,6 +6,7 @@ sensible; either is told once.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,15 @@ def search_params(options: dict[str, Any]) -> SearchParams:
         raise
     except ValueError as error:
         raise OptionError(str(error)) from None
+
+
+@cache
+def shipped_rollouts(size: int) -> Any:
+    """Those of the policy that ships, which know best what is dead; None where none ships."""
+    from mcts.rollout_policy import PolicyRollouts, RolloutPolicy
+
+    path = net_path(None, "rollout.safetensors")
+    return PolicyRollouts(RolloutPolicy.load(path, size)) if path else None
 
 
 class Thinkers:

@@ -12,7 +12,7 @@ from models.card import describe
 from models.checkpoint import make_net, plain_net
 from models.export import to_safetensors
 from models.start import StartError, begin_with
-from tests.tiny_nets import POLICY, tiny_net, write_checkpoint
+from tests.tiny_nets import POLICY, VALUE, tiny_net, write_checkpoint
 
 SYMMETRIC = {**POLICY, "symmetric": True}
 
@@ -49,6 +49,25 @@ def test_a_net_that_weighs_the_sides_differently_is_refused(tmp_path: Path) -> N
     path = write_checkpoint(tmp_path / "ordinary.ckpt", tiny_net(POLICY)[0], POLICY)
     with pytest.raises(StartError, match=r"does not weigh all eight sides alike; with model\.net\.symmetric=false"):
         begin_with(make_net(SYMMETRIC), str(path))
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_policy_net_begins_as_a_value_net_that_names_moves(tmp_path: Path, symmetric: bool) -> None:
+    arguments = {**VALUE, "moves": True, "symmetric": True, "owners": True}
+    net, _ = tiny_net(arguments)
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight.add_(torch.randn_like(weight) * 0.1)
+        stem = net.tower[0][0][0]  # type: ignore[index]
+        stem.weight[:, -1] = 0  # colour, which the policy net does not see
+    policy = make_net({**POLICY, "hidden": 32, "symmetric": symmetric})
+    taken = begin_with(policy, str(write_checkpoint(tmp_path / "value.ckpt", net, arguments)))
+    assert taken == len(policy.state_dict())
+    planes = torch.from_numpy(np.random.default_rng(0).integers(0, 2, (4, 49, 9, 9), np.uint8))
+    with torch.no_grad():
+        assert torch.allclose(policy.eval()(planes[:, :48]), net.eval().all_answers(planes)[2], atol=1e-4)  # type: ignore[operator]
+    with pytest.raises(StartError, match="has another width"):
+        begin_with(make_net({**POLICY, "hidden": 16, "symmetric": symmetric}), str(tmp_path / "value.ckpt"))
 
 
 def test_another_width_is_left_out_when_layers_are_folded(tmp_path: Path) -> None:
