@@ -4,6 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '
 BIN := .venv/bin
 RULES := tests/test_coords.py tests/test_symmetry.py tests/test_board.py tests/test_board_kernels.py tests/test_rollouts.py \
 	tests/test_planes.py
+PATTERNS := tests/test_patterns.py tests/test_policy_rollouts.py
 SIDE_BY_SIDE := -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
@@ -31,8 +32,8 @@ test-all: .venv/installed  ## all tests
 nojit: .venv/installed  ## rules and planes with the kernels interpreted
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu" $(RULES)
 
-bounds: .venv/installed  ## rules and planes with index checks in the kernels
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu" $(RULES)
+bounds: .venv/installed  ## rules, planes and patterns with index checks in the kernels
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu" $(RULES) $(PATTERNS)
 
 lint: .venv/installed  ## style, types and import directions
 	$(BIN)/ruff check .
