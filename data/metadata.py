@@ -70,6 +70,12 @@ def to_result(raw: bytes | str) -> tuple[str, int]:
     return answer
 
 
+def to_margin(result: str) -> float:
+    """What Black won by, in points, of a result in the one form; NaN where nobody counted."""
+    counted = re.fullmatch(r"([BW])\+([0-9.]+)", result)
+    return (1 if counted[1] == "B" else -1) * float(counted[2]) if counted else float("nan")
+
+
 def _read_result(text: str) -> tuple[str, int]:
     text = _simplify(text).strip(" .!")
     short = _SHORT_RESULT.match(text)

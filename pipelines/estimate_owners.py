@@ -1,10 +1,8 @@
 """Who owned each point when the games of a dataset were over: `python pipelines/estimate_owners.py dataset=datasets/kgs.h5`."""
 
 import os
-import re
 import sys
 import time
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -71,6 +69,7 @@ def check(options: dict[str, Any]) -> None:
 def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """int8 [games, points], and Black's mean area balance float32 [games]."""
     from data.board_kernels import VERTICES, new_boards, to_vertex
+    from data.metadata import to_margin
     from data.owners import SURE
     from data.patterns import Games
     from data.replay_kernels import replay
@@ -78,7 +77,8 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
     from mcts.rollout_policy import PolicyRollouts
 
     games, rollouts, count = Games(file), PolicyRollouts(policy), options["rollouts"]
-    komi, winner, margin = file.games["komi"][:], file.games["winner"][:], margins(file.column("result"))
+    komi, winner = file.games["komi"][:], file.games["winner"][:]
+    margin = np.array([to_margin(result) for result in file.column("result")])
     usable = np.flatnonzero(file.games["value"][:])
     owners = np.zeros((len(file.games["value"]), file.size**2), np.int8)
     means = np.zeros(len(owners), np.float32)
@@ -109,12 +109,6 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
             progress.advance(done)
         progress.end()
     return owners, means
-
-
-def margins(results: Iterable[str]) -> np.ndarray:
-    """What Black won by, in points; NaN where nobody counted."""
-    counted = (re.fullmatch(r"([BW])\+([0-9.]+)", result) for result in results)
-    return np.array([(1 if found[1] == "B" else -1) * float(found[2]) if found else np.nan for found in counted])
 
 
 def believed(leads: np.ndarray, winner: int, margin: float, doubt: float) -> np.ndarray:

@@ -19,6 +19,7 @@ from data.atomic import write_text
 from pipelines.console import BuildProgress, clock, console, make_table
 from pipelines.wiring import find_weights, plain, script
 
+ALIKE = 1.5  # points between scores
 MOST_PLIES = 3  # times the points: a game that is not over then is counted as it stands
 
 
@@ -41,6 +42,9 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         show_judgement(result["judgement"])
         output.mkdir(parents=True, exist_ok=True)
         draw(result["judgement"], output)
+        if options["endings"]:
+            result["endings"] = judge_endings(options, patterns)
+            show_endings(result["endings"])
         write_text(output / "metrics.json", json.dumps(result, indent=1) + "\n")
     if options["games"]:
         result["match"] = match(options, patterns)
@@ -59,6 +63,7 @@ def check(options: dict[str, Any]) -> None:
         "simulations": 1,
         "opening": 0,
         "positions": 1,
+        "endings": 0,
         "rollouts": 1,
         "threads": 1,
         "seed": 0,
@@ -221,6 +226,51 @@ def show_judgement(found: dict[str, Any]) -> None:
     ]
     title = f"Squared error, on -1..+1, of the mean of {found['rollouts']} rollouts; {found['dataset']}, split test"
     console.print(make_table(title, ["plies", "positions", "games", "policy", "uniform", "policy less uniform"], rows))
+
+
+# --- final positions
+
+
+def judge_endings(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
+    """How often the score with dead stones taken off is the one that the players counted, in even games of the test split. Area
+    and territory may differ by a point."""
+    from data.board import Board
+    from data.hdf5 import DatasetFile
+    from data.metadata import to_margin
+    from data.order import key, shuffled
+    from data.patterns import Games
+    from mcts.dead_stones import judge
+
+    file = DatasetFile(options["dataset"])
+    margin = np.array([to_margin(result) for result in file.column("result")])
+    komi, setup = file.games["komi"][:], np.diff(file.games["setup_offset"][:])
+    even = (file.games["handicap"][:] == 0) & (setup == 0) & (file.games["value"][:] != 0)
+    first, stop = file.split_games["test"]
+    usable = first + np.flatnonzero((np.isfinite(margin) & np.isfinite(komi) & even)[first:stop])
+    chosen = usable[shuffled(len(usable), key(options["seed"], "endings"))[: options["endings"]]]
+    games, players = Games(file), rollouts_of(options, patterns, file.size)
+
+    def work(number: int) -> list[bool]:
+        game = chosen[number]
+        moves, colours, *_ = games.game(game)
+        board = Board(file.size, komi=float(komi[game]), ko="simple")
+        for move, colour in zip(moves, colours, strict=True):
+            board.play(int(move), int(colour))
+        return [abs(judge(board, rollouts).score - margin[game]) <= ALIKE for rollouts in players.values()]
+
+    right = np.array(side_by_side(options, "endings", "games", len(chosen), work), bool).reshape(-1, len(players))
+    file.close()
+    return {"games": len(chosen), "points": ALIKE, **{name: int(right[:, k].sum()) for k, name in enumerate(players)}}
+
+
+def show_endings(found: dict[str, Any]) -> None:
+    from pipelines.match_scores import wilson
+
+    for name in ("policy", "uniform"):
+        rate = wilson(found[name], found["games"])
+        percent = f"{100 * rate.value:.1f}% (95%: {100 * rate.low:.1f} to {100 * rate.high:.1f})"
+        what = f"[bold]Final positions[/bold], {name} rollouts: within {found['points']:g} points of the score that was counted"
+        console.print(f"{what} in {found[name]} of {found['games']:,} games: {percent}")
 
 
 def draw(found: dict[str, Any], output: Path) -> None:

@@ -100,12 +100,14 @@ def test_the_player_stops_when_told_and_repeats_itself() -> None:
 
 def test_games_and_positions_are_judged_and_written(made: tuple[Path, Path], tmp_path: Path) -> None:
     dataset, rollout = made
-    small = ["games=4", "simulations=40", "positions=30", "rollouts=8", "board=5"]
+    small = ["games=4", "simulations=40", "positions=30", "rollouts=8", "board=5", "endings=5"]
     with pytest.raises(DatasetError):
         ran(tmp_path, f"rollout={rollout}", "dataset=nowhere.h5", "games=1000000")
     assert not tmp_path.joinpath("metrics.json").exists()
     result = ran(tmp_path, f"rollout={rollout}", f"dataset={dataset}", *small)
     assert result["match"]["games"] == 4 and 0 <= result["match"]["wins"] <= 4
+    endings = result["endings"]
+    assert endings["games"] > 0 and all(0 <= endings[name] <= endings["games"] for name in ("policy", "uniform"))
     everything = result["judgement"]["phases"]["all"]
     assert everything["positions"] == 30 and 0 < everything["scores"]["policy"]["value"] < 2
     assert json.loads((tmp_path / "metrics.json").read_text()) == json.loads(json.dumps(result))
