@@ -109,6 +109,22 @@ def test_a_net_that_was_exported_is_exported_again(made, tmp_path):
     )
 
 
+def test_the_mean_of_two_nets(made, tmp_path):
+    """Of a net that was exported and a checkpoint; nets of different kinds have none."""
+    other = write_checkpoint(tmp_path / "other.ckpt", tiny_net(SYMMETRIC, seed=3)[0], SYMMETRIC, made["dataset"])
+    how = [f"dataset={made['dataset']}", "formats=[safetensors]", "name=mean"]
+    export(tmp_path, f"checkpoint=[{made['out'] / 'policy.json'},{other}]", *how)
+    first, second, mean = (
+        open_net(path, engine="fp32", device="cpu").engine.net.state_dict()
+        for path in (made["out"] / "policy.safetensors", other, tmp_path / "mean.safetensors")
+    )
+    for name, value in mean.items():
+        assert torch.allclose(value.float(), (first[name].float() + second[name].float()) / 2, atol=1e-6), name
+    assert read_card(tmp_path / "mean.json").compute["mean_of"] == 2
+    with pytest.raises(export_model.ExportError, match="another net than"):
+        export(tmp_path, f"checkpoint=[{made['value']},{other}]", *how, "overwrite=true")
+
+
 def test_no_file_tells_where_it_was_made(made):
     for path in made["out"].iterdir():
         content = path.read_bytes()
