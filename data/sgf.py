@@ -65,7 +65,6 @@ class ReadOptions:
     size: int = 19
     implicit_handicap: Literal["place", "reject"] = "place"  # stones that HA announces and nobody recorded
     broken: Literal["keep", "drop"] = "keep"  # a main line that turns unreadable: its legal prefix, or nothing
-    positions: bool = False  # whether a record without moves is one
 
 
 class _Refusal(Exception):
@@ -76,27 +75,30 @@ class _Refusal(Exception):
         self.reason, self.detail = reason, detail
 
 
-def read_games(data: bytes, *, source: str, options: ReadOptions) -> list[GameRecord | Rejected]:
-    """All games of a file in its order; the k-th of several is called `source#k`. Never empty, never raises."""
+def read_games(data: bytes, *, source: str, options: ReadOptions, positions: bool = False) -> list[GameRecord | Rejected]:
+    """All games of a file in its order; the k-th of several is called `source#k`. Never empty, never raises.
+
+    With `positions` a record without moves is a game, too.
+    """
     games: list[GameRecord | Rejected] = []
     try:
         waiting = None  # the game before, whose name depends on whether it is the only one
         for line in find_main_lines(data):
             if waiting is not None:
-                games.append(_read_game(waiting, f"{source}#{len(games) + 1}", options))
+                games.append(_read_game(waiting, f"{source}#{len(games) + 1}", options, positions))
             waiting = line
             if len(games) >= MAX_GAMES:
                 games.append(Rejected("too large", f"more than {MAX_GAMES:,} games in one file", source))
                 return games
         if waiting is None:
             return [Rejected("not sgf", _show(data[:40]) if data else "the file is empty", source)]
-        games.append(_read_game(waiting, f"{source}#{len(games) + 1}" if games else source, options))
+        games.append(_read_game(waiting, f"{source}#{len(games) + 1}" if games else source, options, positions))
     except Exception as error:  # a bug; the other files go on, and the report shows it
         games.append(Rejected("internal error", f"{type(error).__name__}: {error}"[:200], source))
     return games
 
 
-def _read_game(line: MainLine, source: str, options: ReadOptions) -> GameRecord | Rejected:
+def _read_game(line: MainLine, source: str, options: ReadOptions, positions: bool) -> GameRecord | Rejected:
     try:
         if line.cut == "too large":
             raise _Refusal("too large", "a single game of more than 2 MiB")
@@ -109,7 +111,7 @@ def _read_game(line: MainLine, source: str, options: ReadOptions) -> GameRecord 
         game.read(line)
         if game.cut and (options.broken == "drop" or not game.moves):
             raise _Refusal(game.cut, game.detail)
-        if not game.moves and not options.positions:
+        if not game.moves and not positions:
             raise _Refusal("no moves")
         implicit = _place_handicap(game, root, options)
         return _make_record(game, root, source, implicit)

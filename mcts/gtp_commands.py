@@ -238,9 +238,9 @@ def load_record(path: Path) -> GameRecord:
     if path.stat().st_size > MAX_SGF:
         raise GtpError("cannot load file: it is too large")
     content = path.read_bytes()
-    game = read_games(content, source=path.name, options=ReadOptions(positions=True))[0]
+    game = read_games(content, source=path.name, options=ReadOptions(), positions=True)[0]
     if isinstance(game, Rejected) and game.reason == "other size":
-        game = read_games(content, source=path.name, options=ReadOptions(size=int(game.detail.split("x")[0]), positions=True))[0]
+        game = read_games(content, source=path.name, options=ReadOptions(size=int(game.detail.split("x")[0])), positions=True)[0]
     if isinstance(game, Rejected):
         raise GtpError(f"cannot load file: {game.reason} {game.detail}")
     if not MIN_SIZE <= game.size <= MAX_SIZE:

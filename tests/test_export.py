@@ -114,10 +114,8 @@ def test_the_mean_of_two_nets(made, tmp_path):
     other = write_checkpoint(tmp_path / "other.ckpt", tiny_net(SYMMETRIC, seed=3)[0], SYMMETRIC, made["dataset"])
     how = [f"dataset={made['dataset']}", "formats=[safetensors]", "name=mean"]
     export(tmp_path, f"checkpoint=[{made['out'] / 'policy.json'},{other}]", *how)
-    first, second, mean = (
-        open_net(path, engine="fp32", device="cpu").engine.net.state_dict()
-        for path in (made["out"] / "policy.safetensors", other, tmp_path / "mean.safetensors")
-    )
+    nets = (export_model.opened(path)[0] for path in (made["out"] / "policy.json", other, tmp_path / "mean.json"))
+    first, second, mean = (net.state_dict() for net in nets)
     for name, value in mean.items():
         assert torch.allclose(value.float(), (first[name].float() + second[name].float()) / 2, atol=1e-6), name
     assert read_card(tmp_path / "mean.json").compute["mean_of"] == 2
@@ -426,7 +424,7 @@ def test_checkpoints_of_older_programs_are_exported_without_what_they_do_not_say
         (["threads=two"], "threads=two: a whole number is expected"),
         (["seed=-1"], "seed=-1: a whole number from 0 up"),
         (["checkpoint=5"], "5: there is no such checkpoint"),
-        (["checkpoint=null"], "checkpoint=null: a word is expected"),
+        (["checkpoint=null"], "checkpoint=null: a list of words is expected"),
         (["dataset=5"], "5: there is no such file"),
         (["dataset=[a,b]"], 'dataset=["a", "b"]: a word or null is expected'),
         (["output=[a]"], 'output=["a"]: a word is expected'),

@@ -15,6 +15,7 @@ from data.patterns import Games
 from models.callbacks import TrainingStopped
 from models.inference import NetFileError, open_net
 from models.rollout_net import PatternNet
+from models.start import StartError
 from pipelines import evaluate_model, export_model, train_model
 from pipelines.wiring import CONF
 from tests.test_export import export
@@ -112,9 +113,9 @@ def test_weights_are_not_taken_for_other_patterns(tmp_path: Path, dataset: Path)
     small = ["model=rollout", "positions=320", "validate_every=320"]
     trained(tmp_path / "one", dataset, *small)
     last = tmp_path / "one" / "checkpoints" / "last.ckpt"
-    with pytest.raises(train_model.TrainingError, match="other patterns"):
+    with pytest.raises(StartError, match="other patterns"):
         trained(tmp_path / "two", dataset, *small, f"start={last}", "loader.responses=1")
-    with pytest.raises(train_model.TrainingError, match="no weight there fits"):
+    with pytest.raises(StartError, match="no weight there fits"):
         trained(tmp_path / "three", dataset, "model=tree", *small[1:], f"start={last}", "loader.shapes=1_000_000")
     trained(tmp_path / "four", dataset, *small, f"start={last}")
     more = make_dataset(tmp_path / "more", seed=2)

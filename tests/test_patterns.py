@@ -256,7 +256,7 @@ def test_foreign_and_damaged_weights_are_refused(words: Words, tmp_path: Path) -
             read_patterns(path)
     about = json.dumps({"format": "LambdaGo patterns", "schema": 1, "kind": "rollout"})
     path.write_bytes(save_torch({"weights": torch.zeros(3, dtype=torch.bfloat16)}, {"about": about}))
-    with pytest.raises(PatternError, match="not a readable"):  # NumPy has no such numbers
+    with pytest.raises(PatternError, match=r"not a readable|holds weights"):  # NumPy knows such numbers only if others teach it
         read_patterns(path)
     write_patterns(path, PatternWeights("rollout", words, weights[:-1]))
     with pytest.raises(PatternError, match="not one float32 for each"):
