@@ -1,7 +1,6 @@
 """A checkpoint as safetensors, ONNX and int8 ONNX with a card: `python pipelines/export_model.py checkpoint=best.ckpt`.
 
-A net that was exported before may be exported again from its card, into other formats or by a newer program. Of several nets
-that began with the same weights the mean is exported, which is often better than each (Wortsman and others 2022).
+A net that was exported before may be exported again from its card, into other formats or by a newer program.
 """
 
 import json
@@ -32,8 +31,7 @@ from pipelines.wiring import plain, script
 FORMATS = {"safetensors": "weights", "onnx": "onnx", "int8": "int8"}
 ENGINES = {"weights": "fp32", "onnx": "onnx", "int8": "int8"}  # that a file is compared in
 TYPES: dict[str, Any] = {
-    "checkpoint": tuple[str, ...],
-    "output": str,
+    **dict.fromkeys(("checkpoint", "output"), str),
     **dict.fromkeys(("dataset", "name", "evaluation", "notes"), str | None),
     **dict.fromkeys(("calibration", "parity", "threads", "seed"), int),
     "agreement": float,
@@ -56,10 +54,10 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     began = time.monotonic()
     from models.checkpoint import checksum
 
-    paths = [Path(path).expanduser() for path in options["checkpoint"]]
-    if len(paths) == 1 and paths[0].suffix == ".ckpt" and is_of_patterns(paths[0]):
-        return export_patterns(options, paths[0])
-    net, card, config = opened_mean(paths)
+    path = Path(options["checkpoint"]).expanduser()
+    if path.suffix == ".ckpt" and is_of_patterns(path):
+        return export_patterns(options, path)
+    net, card, config = opened(path)
     weights = checksum(net.state_dict())
     with closing(open_dataset(options, config, card)) as file:
         noted = {"notes": options["notes"]} if options["notes"] else {}
@@ -71,40 +69,18 @@ def run(cfg: DictConfig) -> dict[str, Any]:
             made={**about_versions(), CHECKSUM: weights},
         )
         output = Path(options["output"]).expanduser().absolute()
-        files = file_names(output, card.name, options)
+        paths = file_names(output, card.name, options)
         with TemporaryDirectory(prefix=atomic.PREFIX, dir=output) as folder:  # a net that was not compared never has its name
-            waiting = {kind: Path(folder) / path.name for kind, path in files.items()}
+            waiting = {kind: Path(folder) / path.name for kind, path in paths.items()}
             with console.status("writing"):
                 card = write_files(net, card, file, waiting, options)
             lines = compare(net, card, file, waiting, options)
             check_agreement(lines, options)
             card = replace(card, parity={line["file"]: without(line, "file", "batch", "speed") for line in lines})
             write_card(card, waiting["card"])
-            rename(waiting, files)
-    show(card, lines, files, time.monotonic() - began)
-    return {"card": json.loads(card.to_json()), "parity": lines, "files": {kind: str(path) for kind, path in files.items()}}
-
-
-def opened_mean(paths: list[Path]) -> tuple[Any, Card, dict[str, Any]]:
-    """The mean of some nets of one kind, with the story of the last one."""
-    import torch
-
-    if not paths:
-        raise ExportError("checkpoint=[]: at least one is wanted")
-    found = [opened(path) for path in paths]
-    net, card, config = found[-1]
-    for path, (other_net, other, _) in zip(paths, found, strict=True):
-        same = (other.kind, other.size, other.planes) == (card.kind, card.size, card.planes)
-        if not same or shapes(other_net) != shapes(net):
-            raise ExportError(f"{path}: another net than {paths[-1]}, so there is no mean of the two")
-    if len(found) > 1:
-        states = [other_net.state_dict() for other_net, _, _ in found]
-        with torch.no_grad():
-            for name, value in net.state_dict().items():
-                if value.is_floating_point():
-                    value.copy_(torch.stack([state[name] for state in states]).mean(0))
-        card = replace(card, compute={**card.compute, "mean_of": len(found)})
-    return net, card, config
+            rename(waiting, paths)
+    show(card, lines, paths, time.monotonic() - began)
+    return {"card": json.loads(card.to_json()), "parity": lines, "files": {kind: str(path) for kind, path in paths.items()}}
 
 
 def opened(path: Path) -> tuple[Any, Card, dict[str, Any]]:
@@ -119,10 +95,6 @@ def opened(path: Path) -> tuple[Any, Card, dict[str, Any]]:
         return net, replace(card, compute=about_compute(config, checkpoint["global_step"])), config
     card = read_card(find_card(path))
     return from_safetensors(find_card(path).with_suffix(".safetensors"), card), card, {}
-
-
-def shapes(net: Any) -> dict[str, Any]:
-    return {name: value.shape for name, value in net.state_dict().items()}
 
 
 def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
