@@ -36,6 +36,7 @@ ADJUSTED = 0.02  # seconds between adjustments of n_thr
 SETTLING = 0.05  # seconds between looks at whether the move is settled
 KNOWN_AFTER = 0.1  # of the time: then the rate of simulations is known
 STEP = 1.1  # by how much
+HASTE = 5  # such steps down at once where a net has nothing at all to do, as when a search begins
 LARGEST = 4  # times the n_thr it began with: there the tree grows faster than the policy net can follow
 TURNS_RANDOM = 1 << 21  # symmetries are drawn by a worker nobody else is
 
@@ -409,8 +410,9 @@ class Search:
         changes = []
         for kind in (POLICY, VALUE):
             full = head.refused[kind] > 0
-            dry = not full and self.has(kind) and self.queues[kind].pending < self.params.batch
-            changes.append(STEP if full else 1 / STEP if dry else 1.0)
+            pending = self.queues[kind].pending if self.has(kind) else self.params.batch
+            dry = 0 if full or pending >= self.params.batch else HASTE if pending == 0 else 1
+            changes.append(STEP if full else STEP**-dry)
         if self.has(POLICY):
             self.n_thr = float(np.clip(self.n_thr * changes[POLICY], 1, most))
         self.value_thr = float(np.clip((self.value_thr + 1) * changes[VALUE] - 1, 0, most))
