@@ -13,7 +13,6 @@ Any of the parts may be missing, see `params.py`. Values in the tree are Black's
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 import numpy as np
@@ -27,55 +26,14 @@ from mcts.protocols import Limits, Net, Report, Watch, hears_komi
 from mcts.rollouts import Rollouts, RolloutThreads, TreePolicy, UniformPriors, UniformRollouts
 from mcts.root_report import make_report
 from mcts.store_kernels import POLICY, ROOT, VALUE
+from mcts.thought import Thought
+from mcts.thresholds import Thresholds
 from mcts.tree import Block, Tree
 
 BLOCKS = 2  # a thread: one in work and one that waits, so that no thread does
 YOUNG = 8  # a tree of n visits is descended for n / 8 leaves at a time, else its first moves are chosen knowing nothing
 NAP = 0.02  # seconds after which whoever waits looks at `Limits.stop`
-ADJUSTED = 0.02  # seconds between adjustments of n_thr
-SETTLING = 0.05  # seconds between looks at whether the move is settled
-KNOWN_AFTER = 0.1  # of the time: then the rate of simulations is known
-STEP = 1.1  # by how much
-HASTE = 5  # such steps down at once where a net has nothing at all to do, as when a search begins
-LARGEST = 4  # times the n_thr it began with: there the tree grows faster than the policy net can follow
 TURNS_RANDOM = 1 << 21  # symmetries are drawn by a worker nobody else is
-
-
-@dataclass
-class Thought:
-    """One call of `think`."""
-
-    limits: Limits
-    watch: Watch | None
-    every: float
-    began: float = field(default_factory=time.perf_counter)
-    last_news: float = 0.0
-    next_watch: float = 0.0
-    next_settling: float = np.inf
-    deadline: float = np.inf
-    extra: float = 0.0  # seconds granted
-    errors: list[str] = field(default_factory=list)
-    failed: set[int] = field(default_factory=set)  # kinds of nets that are done without
-    no_rollouts: bool = False  # they raised, and are done without too
-
-    def __post_init__(self) -> None:
-        self.last_news = self.began
-        self.next_watch = self.began + self.every if self.watch and self.every > 0 else np.inf
-        if self.limits.seconds is not None:
-            self.deadline = self.began + self.limits.seconds
-            if self.limits.settle:  # not before the rate of simulations is known
-                self.next_settling = self.began + max(SETTLING, KNOWN_AFTER * self.limits.seconds)
-
-    @property
-    def counted(self) -> bool:
-        """Limited by simulations alone: then answers are worth waiting for."""
-        return self.limits.simulations is not None and self.limits.seconds is None
-
-    def out_of_time(self) -> bool:
-        return self.limits.stop.is_set() or time.perf_counter() >= self.deadline
-
-    def left(self, started: int) -> int:
-        return 1 << 30 if self.limits.simulations is None else self.limits.simulations - started
 
 
 class Search:
@@ -144,8 +102,7 @@ class Search:
             self.workers.rollouts.forget()
         if self.tree:
             self.tree.forget()
-        self.n_thr = float(self.params.n_thr)
-        self.value_thr = 0.0
+        self.thresholds = Thresholds(self.params)
 
     def close(self) -> None:
         for queue in self.queues.values():
@@ -175,9 +132,10 @@ class Search:
         self.tree.set_mode(1.0 if lam is None else lam, by_values=lam == 0)
         self.asked = [kind for kind in self.queues if kind == POLICY or (lam is not None and lam < 1)]
         self.kept = self.tree.begin(board, self.thought.limits.only)
-        self.tree.head.n_thr = min(self.n_thr, 1.0) if lam == 0 else self.n_thr  # the same value again tells nothing new
-        self.tree.head.value_thr = self.value_thr
-        self.next_adjustment = self.thought.began + ADJUSTED
+        n_thr = self.thresholds.n_thr
+        self.tree.head.n_thr = min(n_thr, 1.0) if lam == 0 else n_thr  # the same value again tells nothing new
+        self.tree.head.value_thr = self.thresholds.value_thr
+        self.thresholds.wait(self.thought.began)
         self.spent_before = {kind: queue.busy() for kind, queue in self.queues.items()}
         for block in self.free:
             self.tree.set_root(block)
@@ -227,33 +185,12 @@ class Search:
 
     def over(self) -> bool:
         assert self.tree
-        if self.thought.left(self.tree.finished) <= 0 or self.settled():
+        thought, tree = self.thought, self.tree
+        if thought.left(tree.finished) <= 0:
             return True
-        return self.thought.out_of_time() and not self.extended()
-
-    def settled(self) -> bool:
-        """Whether the second move can no longer catch up with the first, at this rate and in the time that there may be."""
-        assert self.tree
-        thought, now = self.thought, time.perf_counter()
-        if now < thought.next_settling:
-            return False
-        thought.next_settling = now + SETTLING
-        first, second, differ = self.tree.leaders()
-        seconds = thought.deadline - now + (thought.limits.extra - thought.extra if differ else 0)
-        rate = self.tree.finished / (now - thought.began)
-        left = min(rate * seconds, thought.left(self.tree.finished)) + self.tree.started - self.tree.finished
-        return first - second > left
-
-    def extended(self) -> bool:
-        """At the deadline: more time, once, where the most visited move is not the one of the best value."""
-        assert self.tree
-        thought = self.thought
-        more = thought.limits.extra - thought.extra
-        if more <= 0 or thought.limits.stop.is_set() or not self.tree.leaders()[2]:
-            return False
-        thought.extra += more
-        thought.deadline += more
-        return not thought.out_of_time()
+        if thought.looks_whether_settled() and thought.settled(tree.leaders(), tree.started, tree.finished):
+            return True
+        return thought.out_of_time() and not thought.extended(tree.leaders()[2])
 
     def start(self) -> bool:
         """Begin what can be begun; returns whether that was anything."""
@@ -400,23 +337,15 @@ class Search:
     # --- meanwhile
 
     def adjust(self) -> None:
-        """Let thresholds follow the nets: up where more is wanted than they can take, down where they run dry."""
+        """Let thresholds follow the nets."""
         assert self.tree
         head, now = self.tree.head, time.perf_counter()
-        if not self.params.n_thr_adjusts or self.params.deterministic or self.tree.by_values or now < self.next_adjustment:
+        fixed = not self.params.n_thr_adjusts or self.params.deterministic or self.tree.by_values
+        if fixed or now < self.thresholds.next_adjustment:
             return
-        self.next_adjustment = now + ADJUSTED
-        most = LARGEST * max(self.params.n_thr, 1)
-        changes = []
-        for kind in (POLICY, VALUE):
-            full = head.refused[kind] > 0
-            pending = self.queues[kind].pending if self.has(kind) else self.params.batch
-            dry = 0 if full or pending >= self.params.batch else HASTE if pending == 0 else 1
-            changes.append(STEP if full else STEP**-dry)
-        if self.has(POLICY):
-            self.n_thr = float(np.clip(self.n_thr * changes[POLICY], 1, most))
-        self.value_thr = float(np.clip((self.value_thr + 1) * changes[VALUE] - 1, 0, most))
-        head.n_thr, head.value_thr = self.n_thr, self.value_thr
+        self.thresholds.wait(now)
+        self.thresholds.adjust({kind: queue.pending for kind, queue in self.queues.items() if self.has(kind)}, head.refused)
+        head.n_thr, head.value_thr = self.thresholds.n_thr, self.thresholds.value_thr
         head.refused[:] = 0
 
     def look(self) -> None:

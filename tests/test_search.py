@@ -674,7 +674,7 @@ def test_thresholds_follow_what_the_nets_can_answer(think) -> None:
     think(slow, Board(9), seconds=1.0)
     fast = make(FakePolicy(), lam=1.0, n_thr=10, batch=8, queue=64)
     think(fast, Board(9), seconds=1.0)
-    assert fast.n_thr < slow.n_thr
+    assert fast.thresholds.n_thr < slow.thresholds.n_thr
     assert slow.statistics()["policy net busy"] > 0.8
 
 
