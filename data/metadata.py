@@ -76,6 +76,15 @@ def to_margin(result: str) -> float:
     return (1 if counted[1] == "B" else -1) * float(counted[2]) if counted else float("nan")
 
 
+def to_compensation(handicap: int, rules: str) -> float:
+    """Points that White has beyond komi when area is counted: Black's stones placed before the game count as area, while Japanese
+    rules count no stones, and Chinese ones give White as much. AGA rules give one less, New Zealand's nothing."""
+    if handicap < 2:
+        return 0.0
+    name = rules.strip().lower()
+    return 0.0 if name in ("nz", "new zealand") else float(handicap - (name == "aga"))
+
+
 def _read_result(text: str) -> tuple[str, int]:
     text = _simplify(text).strip(" .!")
     short = _SHORT_RESULT.match(text)

@@ -32,6 +32,15 @@ def write_owners(path: Path, file: DatasetFile, owners: np.ndarray, about: dict[
             )
 
 
+def is_owners(path: Path) -> bool:
+    """Whether that is such a file, of whatever games."""
+    try:
+        with h5py.File(path, "r", locking=False) as held:
+            return bool(held.attrs.get("what") == WHAT)
+    except OSError:
+        return False
+
+
 def read_owners(path: str | Path, file: DatasetFile) -> np.ndarray:
     """int8 [games, points]; raise `DatasetError` if they are not of this dataset."""
     path = Path(path).expanduser()

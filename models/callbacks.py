@@ -232,10 +232,11 @@ class Checkpoints(Callback):
             self.saved_at = trainer.global_step
 
     def state_dict(self) -> dict[str, Any]:
-        return {"best": self.best, "validation_due": self.validation_due}
+        return {"best": self.best, "by": [self.monitor, self.mode], "validation_due": self.validation_due}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.best = state_dict["best"]
+        same = state_dict.get("by", [self.monitor, self.mode]) == [self.monitor, self.mode]
+        self.best = state_dict["best"] if same else None  # numbers of different metrics do not compare
         self.validation_due = state_dict.get("validation_due", False)
 
 

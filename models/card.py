@@ -60,7 +60,7 @@ def read_card(path: Path) -> Card:
         raise NetFileError(f"{path}: there is no such card; export_model.py writes one beside the nets that it makes")
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:  # not JSON, or not even text
+    except (ValueError, RecursionError):  # not JSON, or not even text
         raise NetFileError(f"{path}: not a readable card, perhaps cut off") from None
     if not isinstance(values, dict) or values.pop("format", None) != FORMAT:
         raise NetFileError(f"{path}: not the card of a net of this project")
@@ -79,6 +79,8 @@ def what_is_wrong(card: Card) -> str:
     """Why this program can't use the net, or ''."""
     if card.kind not in KINDS:
         return f"a net of kind {card.kind!r}, known are {', '.join(KINDS)}"
+    if not isinstance(card.name, str) or type(card.weights) is not int:
+        return "a damaged card: name is a word, weights a whole number"
     if type(card.size) is not int or not 2 <= card.size <= 19:
         return f"for boards of size {card.size!r}, this program plays on 2 to 19"
     if type(card.least) is not int or not 0 <= card.least <= card.size:

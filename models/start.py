@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from models.checkpoint import load_learner, read_checkpoint
-from models.symmetric import SymmetricConv, folded_state, plain_state
+from models.symmetric import SIDES, SymmetricConv, folded_state, plain_state
 
+FIRST = ("tower.0.0.0.weight", "body.0.weight")  # the layer that sees the planes, in each of the two kinds of nets
 SCORE, OWNS = "head.score.weight", "head.owner.weight"  # of value nets
 
 
@@ -39,7 +40,7 @@ def begin_with(net: nn.Module, path: str) -> int:
             if other.shape == value.shape:
                 value.copy_(other)
                 taken += 1
-            elif (name == SCORE and len(other) == len(value)) or (name.startswith("tower.0.") and has_other_planes(other, value)):
+            elif (name == SCORE and len(other) == len(value)) or (name in FIRST and has_other_planes(other, value)):
                 both = min(other.shape[1], value.shape[1])
                 value.zero_()
                 value[:, :both].copy_(other[:, :both])
@@ -47,6 +48,18 @@ def begin_with(net: nn.Module, path: str) -> int:
     if taken == 0:
         raise StartError(f"start={path}: no weight there fits this net")
     return taken
+
+
+def check_width(ours: dict[str, Tensor], theirs: dict[str, Tensor], path: Path) -> None:
+    """Layers behind a first one of another width make nothing of what they learned."""
+    for name in FIRST:
+        if name in ours and name not in theirs:
+            raise StartError(f"start={path}: no weight there fits this net, which has other layers")
+        if name not in ours:
+            continue
+        there, here = (len(weight) * (SIDES if weight.ndim == 3 else 1) for weight in (theirs[name], ours[name]))
+        if there != here:
+            raise StartError(f"start={path}: layers are {there} wide there and {here} here; say model.net.filters={there}")
 
 
 def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
@@ -60,6 +73,7 @@ def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
             theirs = plain_state(load_learner(path)[0])
     else:
         theirs, their_symmetric = shipped_weights(path), False
+    check_width(net.state_dict(), theirs, path)
     theirs |= moves_for(net, theirs, path)
     if symmetric and not their_symmetric:
         try:

@@ -145,22 +145,36 @@ def plain_state(net: nn.Module) -> dict[str, Tensor]:
 
 def folded_state(net: nn.Module, plain: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The other way round: what a net of ordinary layers has learned, for a net with symmetric ones. What `net` has not stays as
-    it was. Raise ValueError where the ordinary layers do not know the symmetries."""
+    it was, what is of another width than in `net` goes. Raise ValueError where the ordinary layers do not know the symmetries."""
     state = dict(plain)
 
-    def fold(name: str, folded: Tensor, unfolded: Tensor) -> None:
-        if (unfolded.reshape_as(plain[name]) - plain[name]).abs().max() > TURNED_ALIKE * plain[name].abs().max():
+    def fold(name: str, fits: bool, layer: nn.Module) -> None:
+        if name not in plain:
+            return
+        if not fits:
+            del state[name]
+            return
+        one_number_a_feature = isinstance(layer, SymmetricNorm) or name.endswith(".bias")
+        folded = plain[name].view(-1, SIDES).mean(1) if one_number_a_feature else layer.folded(plain[name])  # type: ignore[operator]
+        again = folded.repeat_interleave(SIDES) if one_number_a_feature else layer.plain_weight(folded)  # type: ignore[operator]
+        if (again.reshape_as(plain[name]) - plain[name]).abs().max() > TURNED_ALIKE * plain[name].abs().max():
             raise ValueError(f"{name} does not weigh all eight sides alike")
         state[name] = folded
 
     for name, layer in net.named_modules():
         weight, bias = f"{name}.weight", f"{name}.bias"
-        if isinstance(layer, SymmetricConv | SymmetricSum) and weight in plain and plain[weight].shape[0] == layer.outputs:
-            folded = layer.folded(plain[weight])
-            fold(weight, folded, layer.plain_weight(folded))
-        names = (weight, bias) if isinstance(layer, SymmetricNorm) else (bias,) if isinstance(layer, SymmetricLinear) else ()
-        for each in names:
-            if each in plain:
-                folded = plain[each].view(-1, SIDES).mean(1)
-                fold(each, folded, folded.repeat_interleave(SIDES))
+        if isinstance(layer, SymmetricConv | SymmetricSum):
+            fold(weight, weight in plain and has_shape(plain[weight], layer), layer)
+        if isinstance(layer, SymmetricLinear):
+            fold(bias, bias in plain and len(plain[bias]) == layer.outputs, layer)
+        if isinstance(layer, SymmetricNorm):
+            for each in (weight, bias):
+                fold(each, each in plain and len(plain[each]) == layer.num_features, layer)
     return state
+
+
+def has_shape(plain: Tensor, layer: SymmetricConv | SymmetricSum) -> bool:
+    """Whether this layer would have such a weight if it were an ordinary one; planes may be more or fewer."""
+    shape = layer.plain_weight().shape[: plain.ndim]
+    lifts = isinstance(layer, SymmetricConv) and layer.lift
+    return plain.shape[0] == shape[0] and plain.shape[2:] == shape[2:] and (lifts or plain.shape[1] == shape[1])

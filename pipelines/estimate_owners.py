@@ -17,6 +17,8 @@ from pipelines.options import convert
 from pipelines.wiring import find_weights, plain, script
 
 GAMES_A_JOB = 64
+LEAST_DOUBT = 0.01  # points
+MOST_ROLLOUTS = 100_000  # behind a game: 300 MB a thread
 
 
 class OwnerError(ValueError):
@@ -27,7 +29,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     options = plain(cfg)
     check(options)
     from data.hdf5 import DatasetFile
-    from data.owners import write_owners
+    from data.owners import is_owners, write_owners
     from data.pattern_files import read_patterns
     from mcts.rollout_policy import RolloutPolicy
 
@@ -37,11 +39,13 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     path = Path(options["owners"] or Path(options["dataset"]).with_suffix(".owners.h5")).expanduser()
     if not path.parent.is_dir():
         raise OwnerError(f"owners={path}: there is no folder {path.parent}")
+    if path.exists() and not is_owners(path):
+        raise OwnerError(f"owners={path}: that is there and holds no owners; choose another name")
     if not len(file.games["value"]):
         raise OwnerError(f"{file.path}: there are no games in it")
-    owners, balances = estimate(file, policy, options)
+    owners, leads = estimate(file, policy, options)
     write_owners(path, file, owners, {"rollout": weights.name} | {key: options[key] for key in ("rollouts", "doubt", "seed")})
-    found = compare(file, balances)
+    found = compare(file, leads)
     console.print(
         f"[bold]{path}[/bold]: {found['games']:,} games, {path.stat().st_size:,} bytes; {clock(time.monotonic() - began)}"
     )
@@ -54,11 +58,11 @@ def run(cfg: DictConfig) -> dict[str, Any]:
 
 
 def check(options: dict[str, Any]) -> None:
-    for key in ("rollouts", "threads", "seed"):
-        if type(options[key]) is not int or options[key] < (0 if key == "seed" else 1):
-            raise OwnerError(f"{key}={options[key]}: a whole number from {0 if key == 'seed' else 1} up")
-    if convert(options["doubt"], float, "doubt") <= 0:
-        raise OwnerError(f"doubt={options['doubt']}: points, above 0; a large number weighs all rollouts alike")
+    for key, least, most in (("rollouts", 1, MOST_ROLLOUTS), ("threads", 1, 1024), ("seed", 0, 2**63 - 1)):
+        if type(options[key]) is not int or not least <= options[key] <= most:
+            raise OwnerError(f"{key}={options[key]}: a whole number from {least} to {most:,}")
+    if not LEAST_DOUBT <= convert(options["doubt"], float, "doubt") < float("inf"):
+        raise OwnerError(f"doubt={options['doubt']}: points, from {LEAST_DOUBT} up; a large number weighs all rollouts alike")
     for key in ("dataset", "rollout"):
         if not isinstance(options[key], str):
             raise OwnerError(f"{key}={options[key]}: the path of a file")
@@ -67,9 +71,9 @@ def check(options: dict[str, Any]) -> None:
 
 
 def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """int8 [games, points], and Black's mean area balance float32 [games]."""
+    """int8 [games, points], and Black's mean lead in points float32 [games]."""
     from data.board_kernels import VERTICES, new_boards, to_vertex
-    from data.metadata import to_margin
+    from data.metadata import to_compensation, to_margin
     from data.owners import SURE
     from data.patterns import Games
     from data.replay_kernels import replay
@@ -77,7 +81,9 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
     from mcts.rollout_policy import PolicyRollouts
 
     games, rollouts, count = Games(file), PolicyRollouts(policy), options["rollouts"]
-    komi, winner = file.games["komi"][:], file.games["winner"][:]
+    handicap, winner = file.games["handicap"][:].tolist(), file.games["winner"][:]
+    compensation = [to_compensation(*of_game) for of_game in zip(handicap, file.column("rules"), strict=True)]
+    white_has = file.games["komi"][:] + np.array(compensation)
     margin = np.array([to_margin(result) for result in file.column("result")])
     usable = np.flatnonzero(file.games["value"][:])
     owners = np.zeros((len(file.games["value"]), file.size**2), np.int8)
@@ -97,9 +103,9 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
             state = new_state(options["seed"], int(game))
             for k in range(count):
                 rollouts.run(boards, k, 1, balances[k : k + 1], ends[k], state)
-            weights = believed(balances - komi[game], winner[game], margin[game], options["doubt"])
+            weights = believed(balances - white_has[game], winner[game], margin[game], options["doubt"])
             owners[game] = np.rint(weights @ ends[:, vertices] * SURE)
-            means[game] = balances.mean()
+            means[game] = balances.mean() - white_has[game]
         return len(part)
 
     progress = BuildProgress()
@@ -121,11 +127,11 @@ def believed(leads: np.ndarray, winner: int, margin: float, doubt: float) -> np.
     return weights / weights.sum()
 
 
-def compare(file: Any, balances: np.ndarray) -> dict[str, Any]:
+def compare(file: Any, leads: np.ndarray) -> dict[str, Any]:
     """How often the estimate names the recorded winner, where the result was counted and where a player resigned."""
-    winner, komi, results = file.games["winner"][:], file.games["komi"][:], file.column("result")
+    winner, results = file.games["winner"][:], file.column("result")
     usable = file.games["value"][:] != 0
-    same = np.sign(balances - komi) == winner
+    same = np.sign(leads) == winner
     resigned = np.array(["R" in result.upper() for result in results], bool)
     found: dict[str, Any] = {"games": int(usable.sum())}
     for name, kind in (("counted", ~resigned), ("resigned", resigned)):

@@ -14,6 +14,7 @@ import numpy as np
 from omegaconf import DictConfig
 from rich.markup import escape
 
+from data.atomic import write_text
 from data.hdf5 import DatasetFile
 from models.card import Card, find_card
 from models.export import CHECKSUM
@@ -62,8 +63,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         file.close()
     output = Path(options["output"])
     output.mkdir(parents=True, exist_ok=True)
-    show(result)
     write(result, output)
+    show(result)
     if options["plots"]:
         draw(result, curves, output)
     count = sum(net["asked"] for net in result["nets"])
@@ -240,13 +241,13 @@ def show(result: dict[str, Any]) -> None:
 
 
 def write(result: dict[str, Any], output: Path) -> None:
-    from pipelines.evaluation_report import markdown, write_csv
+    from pipelines.evaluation_report import csv_of, markdown
 
-    (output / "metrics.json").write_text(json.dumps(without_nan(result), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    (output / "comparison.md").write_text(markdown(result), encoding="utf-8")
+    write_text(output / "metrics.json", json.dumps(without_nan(result), indent=1, allow_nan=False) + "\n")
+    write_text(output / "comparison.md", markdown(result))
     for kind in ("policy", "value"):
         if nets := [net for net in result["nets"] if net["kind"] == kind]:
-            write_csv(output / f"{kind}.csv", nets)
+            write_text(output / f"{kind}.csv", csv_of(nets))
 
 
 def without_nan(value: Any) -> Any:

@@ -6,8 +6,8 @@ where way is all, handicap, phase or source.
 """
 
 import csv
+import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -125,20 +125,21 @@ def plural(symmetries: str | int) -> str:
 # --- files
 
 
-def write_csv(path: Path, nets: Sequence[Net]) -> None:
+def csv_of(nets: Sequence[Net]) -> str:
     """A line for each net, number of symmetries, way to divide and group; each score with the ends of its interval."""
     names = list(nets[0]["scores"][lowest(nets[0])]["all"]["all"]["scores"])
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["net", "symmetries", "by", "group", "positions", "games",
-                         *(column for name in names for column in (name, f"{name}_low", f"{name}_high"))])  # fmt: skip
-        for net in nets:
-            for count, ways in net["scores"].items():
-                for way, groups in ways.items():
-                    for group, entry in groups.items():
-                        means = [entry["scores"][name] for name in names]
-                        values = [f"{mean[end]:.6g}" for mean in means for end in ("value", "low", "high")]
-                        writer.writerow([net["name"], count, way, group, entry["positions"], entry["games"], *values])
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["net", "symmetries", "by", "group", "positions", "games",
+                     *(column for name in names for column in (name, f"{name}_low", f"{name}_high"))])  # fmt: skip
+    for net in nets:
+        for count, ways in net["scores"].items():
+            for way, groups in ways.items():
+                for group, entry in groups.items():
+                    means = [entry["scores"][name] for name in names]
+                    values = [f"{mean[end]:.6g}" for mean in means for end in ("value", "low", "high")]
+                    writer.writerow([net["name"], count, way, group, entry["positions"], entry["games"], *values])
+    return file.getvalue()
 
 
 def markdown(result: Result) -> str:

@@ -58,25 +58,28 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     if path.suffix == ".ckpt" and is_of_patterns(path):
         return export_patterns(options, path)
     net, card, config = opened(path)
-    weights = checksum(net.state_dict())
+    weights = card.made.get(CHECKSUM) or checksum(net.state_dict())  # a net stays the one that it was, in whatever files
     with closing(open_dataset(options, config, card)) as file:
+        accuracy = about_accuracy(options, card, weights)
+        output = Path(options["output"]).expanduser().absolute()
+        paths = file_names(output, options["name"] or card.kind, options)
+        before = kept(card, path, paths)
         noted = {"notes": options["notes"]} if options["notes"] else {}
         card = replace(
             card,
             name=options["name"] or card.kind,
-            data=(card.data or about_data(file, config, card.kind)) | noted,
-            accuracy=about_accuracy(options, card, weights),
+            data=about_data(file, config, card) | noted,
+            accuracy=accuracy or before.accuracy,
             made={**about_versions(), CHECKSUM: weights},
         )
-        output = Path(options["output"]).expanduser().absolute()
-        paths = file_names(output, card.name, options)
         with TemporaryDirectory(prefix=atomic.PREFIX, dir=output) as folder:  # a net that was not compared never has its name
             waiting = {kind: Path(folder) / path.name for kind, path in paths.items()}
             with console.status("writing"):
                 card = write_files(net, card, file, waiting, options)
             lines = compare(net, card, file, waiting, options)
             check_agreement(lines, options)
-            card = replace(card, parity={line["file"]: without(line, "file", "batch", "speed") for line in lines})
+            parity = {line["file"]: without(line, "file", "batch", "speed") for line in lines}
+            card = replace(card, files=before.files | card.files, parity=before.parity | parity)
             write_card(card, waiting["card"])
             rename(waiting, paths)
     show(card, lines, paths, time.monotonic() - began)
@@ -97,6 +100,22 @@ def opened(path: Path) -> tuple[Any, Card, dict[str, Any]]:
     return from_safetensors(find_card(path).with_suffix(".safetensors"), card), card, {}
 
 
+def kept(card: Card, path: Path, paths: dict[str, Path]) -> Card:
+    """What a card that is written anew still tells truly, of the same net: files beside it that stay, and figures that do not
+    hang on those that don't. Of a net that gets a card of its own: nothing."""
+    files, parity, accuracy = {}, {}, {}
+    if path.suffix != ".ckpt" and find_card(path).expanduser().absolute() == paths["card"]:
+        going = {path.name: kind for kind, path in paths.items()}
+        for name, entry in card.files.items():
+            there = paths["card"].with_name(name)
+            if name not in going and there.is_file() and describe(there) == entry:
+                files[name] = entry
+        parity = {name: figures for name, figures in card.parity.items() if name in files}
+        if card.accuracy.get("engine") not in [ENGINES[kind] for kind in going.values() if kind in ENGINES]:
+            accuracy = card.accuracy
+    return replace(card, files=files, parity=parity, accuracy=accuracy)
+
+
 def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
     """A rollout or tree policy as the one file that play reads."""
     from data.pattern_files import write_patterns
@@ -112,7 +131,7 @@ def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
         about = {
             "size": policy.size,
             "patterns": policy.patterns.words.sizes(),
-            "data": about_data(file, config, policy.patterns.kind) | ({"notes": options["notes"]} if options["notes"] else {}),
+            "data": about_games(file, config, policy.patterns.kind) | ({"notes": options["notes"]} if options["notes"] else {}),
             "compute": about_compute(config, checkpoint["global_step"]),
             "accuracy": about_accuracy(options, policy.card, weights),
             "made": {**about_versions(), CHECKSUM: weights},
@@ -258,7 +277,15 @@ def check_agreement(lines: list[dict[str, Any]], options: dict[str, Any]) -> Non
 # --- what the card tells
 
 
-def about_data(file: DatasetFile, config: dict[str, Any], kind: str) -> dict[str, Any]:
+def about_data(file: DatasetFile, config: dict[str, Any], card: Card) -> dict[str, Any]:
+    """What was learned from. A net that was exported before has it on its card."""
+    if not card.data:
+        return about_games(file, config, card.kind)
+    other = {"calibrated_with": file.path.name} if file.path.name != card.data.get("dataset") else {}
+    return {key: value for key, value in card.data.items() if key != "calibrated_with"} | other
+
+
+def about_games(file: DatasetFile, config: dict[str, Any], kind: str) -> dict[str, Any]:
     """What was learned from. Of a dataset that is not the run's own by name, nothing is said but that."""
     trained = Path(str(config.get("dataset") or file.path)).name
     if trained != file.path.name:

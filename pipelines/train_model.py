@@ -252,6 +252,8 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
         key, _, _ = override.lstrip("+~").partition("=")
         if key == "resume":
             continue
+        if key == "start":
+            raise TrainingError(f"{override}: a run that goes on has weights already; leave out start= or resume=")
         if not has(saved, key):
             raise TrainingError(f"{override}: the run has no key {key}; they are in {path}")
         if isinstance(OmegaConf.select(cfg, key), DictConfig):
@@ -368,6 +370,8 @@ def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, 
     steps = f"{cfg.steps:,} steps of {cfg.positions_a_step} positions"
     console.print(f"{type(module.net).__name__}: {weights:,} weights; {steps}; {output}")
     console.print(data.summary())
+    if OmegaConf.select(cfg, "loader.owners") and not cfg.model.get("owner_weight"):
+        console.print("loader.owners is there, and nothing learns from it: model.owner_weight is 0, or the model has none")
     if checkpoint is not None:
         console.print(f"going on from {checkpoint}")
 

@@ -29,7 +29,7 @@ def run(*overrides: str) -> dict[str, Any]:
 
 def build(folder: Path, records: Path) -> Path:
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        settings = ["executor.workers=1", "size=9", "splits.validation=0", "splits.test=0"]
+        settings = ["executor.workers=1", "size=9", "splits.validation=0", "splits.test=0", "value.handicap=true"]
         build_dataset.run(compose("build_dataset", [f"source={records}", f"output={folder / 'games.h5'}", *settings]))
     return folder / "games.h5"
 
@@ -70,6 +70,45 @@ def test_rollouts_that_end_as_the_game_did_are_believed() -> None:
     assert np.allclose(estimate_owners.believed(leads, 1, 3.5, 1e9), 0.25)
 
 
+def lead(folder: Path, header: str, doubt: float = 1.0, setup: str = "") -> float:
+    """Black's area less White's by the owners of an open game: few stones, and rollouts that end in all ways."""
+    folder.mkdir()
+    (folder / "records").mkdir()
+    moves = ";W[ge];B[ce];W[gc];B[cg];W[gg];B[cc];W[ec];B[eg]"
+    (folder / "records" / "game.sgf").write_text(f"(;GM[1]SZ[9]{header}{setup}{moves})")
+    found = run(f"dataset={build(folder, folder / 'records')}", "rollouts=400", f"doubt={doubt}")
+    return float(read_owners(found["owners"], DatasetFile(folder / "games.h5"))[0].sum() / SURE)
+
+
+def test_owners_lean_to_how_the_game_was_recorded_to_end(tmp_path: Path) -> None:
+    """All the way from the file: margin, komi, who won, and how sure that is."""
+    alike = lead(tmp_path / "alike", "KM[0.5]RE[B+20.5]", doubt=1e9)
+    assert lead(tmp_path / "black", "KM[0.5]RE[B+20.5]") == pytest.approx(21, abs=1.5)
+    assert lead(tmp_path / "white", "KM[0.5]RE[W+20.5]") == pytest.approx(-20, abs=1.5)
+    assert lead(tmp_path / "komi", "KM[20.5]RE[W+10.5]") == pytest.approx(10, abs=1.5)
+    resigned = lead(tmp_path / "resigned", "KM[0.5]RE[W+R]")
+    assert -20 < resigned < alike - 3 and lead(tmp_path / "other", "KM[0.5]RE[B+R]") > alike + 3
+
+
+@pytest.mark.parametrize(("rules", "compensation"), [("Japanese", 4), ("Chinese", 4), ("AGA", 3), ("NZ", 0)])
+def test_black_owes_its_handicap_stones_where_area_is_counted(tmp_path: Path, rules: str, compensation: int) -> None:
+    stones = "AB[cd][gd][cf][gf]"
+    found = lead(tmp_path / rules, f"HA[4]KM[0.5]RU[{rules}]RE[B+10.5]", setup=stones)
+    assert found == pytest.approx(11 + compensation, abs=1.2)
+
+
+def test_a_file_that_is_something_else_is_not_written_over(tmp_path: Path, walled: Path) -> None:
+    copy = tmp_path / "games.h5"
+    copy.write_bytes(walled.read_bytes())
+    (tmp_path / "notes.txt").write_text("mine")
+    for path in (copy, tmp_path / "notes.txt", tmp_path):
+        with pytest.raises(estimate_owners.OwnerError, match="holds no owners; choose another name"):
+            run(f"dataset={copy}", f"owners={path}", "rollouts=1")
+    assert copy.read_bytes() == walled.read_bytes() and (tmp_path / "notes.txt").read_text() == "mine"
+    for _ in range(2):  # owners of before may go
+        run(f"dataset={copy}", f"owners={tmp_path / 'owners.h5'}", "rollouts=1")
+
+
 def test_the_same_seed_gives_the_same_owners_with_any_number_of_threads(tmp_path: Path) -> None:
     dataset = make_dataset(tmp_path, games=100, moves=10)
     files = [run(f"dataset={dataset}", f"owners={tmp_path / f'{n}.h5'}", "rollouts=3", f"threads={n}")["owners"] for n in (1, 3)]
@@ -102,7 +141,11 @@ def test_files_that_are_not_this_datasets_owners(tmp_path: Path, walled: Path) -
         read_owners(owners, DatasetFile(other))
 
 
-@pytest.mark.parametrize("wrong", ["rollouts=0", "threads=0", "seed=-1", "doubt=0", "owners=/nowhere/there/owners.h5"])
+@pytest.mark.parametrize(
+    "wrong",
+    ["rollouts=0", "rollouts=1000000000", "threads=0", "seed=-1", "doubt=0", "doubt=nan", "doubt=1e-200",
+     "owners=/nowhere/there/owners.h5"],
+)  # fmt: skip
 def test_wrong_values_are_refused(walled: Path, wrong: str) -> None:
     with pytest.raises(estimate_owners.OwnerError, match=wrong.split("=")[0]):
         run(f"dataset={walled}", wrong)
@@ -119,4 +162,4 @@ def test_a_module_says_what_it_lacks(walled: Path) -> None:
         module.judge(next(iter(data.train_dataloader())), validating=False)
     data = GoDataModule(str(walled), **options, owners=run(f"dataset={walled}", "rollouts=8")["owners"])
     judged = module.judge(next(iter(data.train_dataloader())), validating=False)
-    assert float(judged["loss"]) == pytest.approx(float(judged["mse"] + judged["owner_mse"]), rel=1e-5)
+    assert judged["loss"].item() == pytest.approx((judged["mse"] + judged["owner_mse"]).item(), rel=1e-5)

@@ -109,6 +109,37 @@ def test_a_net_that_was_exported_is_exported_again(made, tmp_path):
     )
 
 
+def test_exporting_again_in_place_keeps_what_is_still_true(made, tmp_path):
+    """Files that are not written again stay on the card, so that the net can still be opened by all of them."""
+    for path in made["out"].glob("policy.*"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    first = read_card(tmp_path / "policy.json")
+    how = [f"checkpoint={tmp_path / 'policy.json'}", f"dataset={made['dataset']}", "parity=8", "overwrite=true"]
+    export(tmp_path, *how, "formats=[int8]", "calibration=8", "agreement=0.5")
+    again = read_card(tmp_path / "policy.json")
+    assert set(again.files) == set(first.files) == set(again.parity) and again.made[CHECKSUM] == first.made[CHECKSUM]
+    assert again.files["policy.int8.onnx"] != first.files["policy.int8.onnx"]
+    assert again.parity["policy.onnx"] == first.parity["policy.onnx"]
+    open_net(tmp_path / "policy.safetensors", device="cpu")
+    (tmp_path / "policy.onnx").write_bytes(b"something else")
+    export(tmp_path, *how, "formats=[safetensors]")
+    assert set(read_card(tmp_path / "policy.json").files) == {"policy.safetensors", "policy.int8.onnx"}
+
+
+def test_a_net_in_half_the_bytes_is_still_the_one_that_was_judged(made, tmp_path):
+    """By its noted checksum: that of the weights before they were rounded."""
+    export(tmp_path, f"checkpoint={made['policy']}", "half=true", "parity=8", "formats=[safetensors]")
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        sets = [f"checkpoint={tmp_path / 'policy.json'}", f"dataset={made['dataset']}", f"output={tmp_path / 'e'}", "engine=fp32"]
+        cfg = compose("evaluate_model", [*sets, "device=cpu", "threads=1", "draws=20", "symmetries=1", "plots=false"])
+    evaluate_model.run(cfg)
+    how = [f"checkpoint={tmp_path / 'policy.json'}", f"dataset={made['dataset']}", "parity=8", "overwrite=true", "half=true"]
+    judged = export(tmp_path, *how, "formats=[safetensors]", f"evaluation={tmp_path / 'e' / 'metrics.json'}")["card"]
+    assert judged["accuracy"]["by_symmetries"]["all"]["1"]
+    assert judged["made"][CHECKSUM] == read_card(made["out"] / "policy.json").made[CHECKSUM]
+    assert export(tmp_path, *how, "formats=[onnx]")["card"]["accuracy"] == judged["accuracy"]  # judged in another engine's words
+
+
 def test_no_file_tells_where_it_was_made(made):
     for path in made["out"].iterdir():
         content = path.read_bytes()

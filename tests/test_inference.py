@@ -273,6 +273,21 @@ def test_a_card_survives_writing_and_reading(tmp_path):
     assert card.planes[-1] == COLOUR_PLANE
 
 
+@pytest.mark.parametrize(
+    "change", [{"weights": "many"}, {"weights": None}, {"name": 3}, {"size": "9"}, {"planes": 48}, {"net": []}]
+)
+def test_a_card_of_other_types_is_refused_when_it_is_read(tmp_path, change):
+    write_card(replace(tiny_net(VALUE)[1], **change), tmp_path / "a.json")
+    with pytest.raises(NetFileError, match=r"a\.json: "):
+        read_card(tmp_path / "a.json")
+
+
+def test_a_card_of_nothing_but_brackets_is_refused(tmp_path):
+    (tmp_path / "a.json").write_text("[" * 100_000)
+    with pytest.raises(NetFileError, match="not a readable card"):
+        read_card(tmp_path / "a.json")
+
+
 def test_weights_are_put_in_their_place_without_being_made_twice(tmp_path):
     card = read_card(exported(tmp_path))
     huge = replace(card, net={**card.net, "filters": 1 << 20})  # a million million weights would not fit anywhere

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.metadata import from_rank, to_date, to_komi, to_margin, to_rank, to_result, to_text
+from data.metadata import from_rank, to_compensation, to_date, to_komi, to_margin, to_rank, to_result, to_text
 
 NAN = float("nan")
 FOX = "GNU Go:3.8 foxwq"
@@ -233,3 +233,8 @@ def test_endings_that_are_rare(words, text, winner):
 def test_margins_are_points_for_black() -> None:
     assert [to_margin(result) for result in ("B+3.5", "W+10", "W+0.5")] == [3.5, -10, -0.5]
     assert all(math.isnan(to_margin(result)) for result in ("B+R", "W+", "Draw", "?", ""))
+
+
+def test_compensation_is_what_rules_give_white_for_handicap_stones() -> None:
+    assert [to_compensation(stones, "Japanese") for stones in (0, 1, 2, 9)] == [0, 0, 2, 9]
+    assert [to_compensation(4, rules) for rules in ("Chinese", "", "AGA", "aga ", "NZ")] == [4, 4, 3, 3, 0]

@@ -12,7 +12,7 @@ from models.card import describe
 from models.checkpoint import make_net, plain_net
 from models.export import to_safetensors
 from models.start import StartError, begin_with
-from tests.tiny_nets import POLICY, VALUE, tiny_net, write_checkpoint
+from tests.tiny_nets import PLAIN_POLICY, POLICY, VALUE, tiny_net, write_checkpoint
 
 SYMMETRIC = {**POLICY, "symmetric": True}
 
@@ -70,7 +70,52 @@ def test_a_policy_net_begins_as_a_value_net_that_names_moves(tmp_path: Path, sym
         begin_with(make_net({**POLICY, "hidden": 16, "symmetric": symmetric}), str(tmp_path / "value.ckpt"))
 
 
-def test_another_width_is_left_out_when_layers_are_folded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("filters", [8, 20, 32])
+@pytest.mark.parametrize(("there", "here"), [(True, True), (False, True), (True, False), (False, False)])
+def test_nets_of_another_width_are_refused(tmp_path: Path, filters: int, there: bool, here: bool) -> None:
+    """All but the last layers would begin anew, and those would make nothing of what they hear."""
+    if there and filters % 8:
+        pytest.skip("symmetric layers come in eights")
+    arguments = {**POLICY, "filters": filters, "symmetric": there}
+    path = write_checkpoint(tmp_path / "other.ckpt", tiny_net(arguments)[0], arguments)
+    before = (net := make_net({**POLICY, "symmetric": here})).state_dict()
+    with pytest.raises(StartError, match=rf"{filters} wide there and 16 here; say model\.net\.filters={filters}$"):
+        begin_with(net, str(path))
+    assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
     _, card = shipped(tmp_path)
-    wide = make_net({**SYMMETRIC, "filters": 2 * SYMMETRIC["filters"]})
-    assert 0 < begin_with(wide, str(card)) < len(wide.state_dict())
+    with pytest.raises(StartError, match="16 wide there and 32 here"):
+        begin_with(make_net({**POLICY, "filters": 32, "symmetric": here}), str(card))
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_what_is_not_in_the_other_net_or_of_another_width_begins_anew(tmp_path: Path, symmetric: bool) -> None:
+    """More blocks, and a wider head: what is below them is taken, and computes the same."""
+    arguments = {**POLICY, "symmetric": symmetric}
+    net, _ = tiny_net(arguments)
+    plain, written = plain_net(net, arguments)
+    path = write_checkpoint(tmp_path / "plain.ckpt", plain, written)
+    other = make_net({**arguments, "blocks": 3, "hidden": 16})
+    fresh = {name: value.clone() for name, value in other.state_dict().items()}
+    taken = begin_with(other, str(path))
+    begun, kept = other.state_dict(), {name for name, value in fresh.items() if torch.equal(value, other.state_dict()[name])}
+    weights = [name for name in dict(net.named_parameters()) if name.startswith(("tower.0", "tower.1", "tower.2"))]
+    assert 0 < taken < len(fresh) and not kept & set(weights)
+    assert all(torch.allclose(begun[name], net.state_dict()[name], atol=1e-5) for name in weights)
+    assert all(name in kept for name in fresh if name.startswith("tower.3") or name == "head.hidden.0.weight")
+
+
+def test_the_papers_nets_give_each_other_their_first_layers(tmp_path: Path) -> None:
+    """From 48 planes to the 49 of a value net, and from 12 to 48: the others begin with weight 0."""
+    for planes, arguments in ((12, PLAIN_POLICY), (48, {**PLAIN_POLICY, "_target_": "models.value_net.ValueNet", "planes": 49})):
+        first = {**PLAIN_POLICY, "planes": planes}
+        net = tiny_net(first)[0]
+        other = make_net(arguments)
+        begin_with(other, str(write_checkpoint(tmp_path / "first.ckpt", net, first)))
+        theirs, ours = net.state_dict()["body.0.weight"], other.state_dict()["body.0.weight"]
+        assert torch.equal(ours[:, :planes], theirs) and not ours[:, planes:].any()
+
+
+def test_a_net_of_other_layers_is_refused(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path / "paper.ckpt", tiny_net(PLAIN_POLICY)[0], PLAIN_POLICY)
+    with pytest.raises(StartError, match="no weight there fits this net, which has other layers"):
+        begin_with(make_net(POLICY), str(path))

@@ -20,7 +20,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from data.hdf5 import DatasetFile
-from models.callbacks import NoObjective, TrainingStopped, WeightAverage
+from models.callbacks import Checkpoints, NoObjective, TrainingStopped, WeightAverage
 from models.checkpoint import CheckpointError, load_learner, load_net, make_net, read_checkpoint
 from models.learner import Diverged, Learner
 from models.start import StartError, begin_with
@@ -363,6 +363,23 @@ def test_a_run_of_another_net_is_refused_and_stays_as_it_was(tmp_path: Path, dat
     assert "damaged" in failed(f"resume={tmp_path}")
 
 
+def test_the_best_by_another_objective_is_looked_for_anew(tmp_path: Path) -> None:
+    """A loss of 4 and a share of right moves do not compare."""
+    first = Checkpoints(str(tmp_path), monitor="val/loss", mode="min")
+    first.best = 4.39
+    for how, best in ((("val/loss", "min"), 4.39), (("val/top1", "max"), None), (("val/loss", "max"), None)):
+        goes_on = Checkpoints(str(tmp_path), monitor=how[0], mode=how[1])
+        goes_on.load_state_dict(first.state_dict())
+        assert goes_on.best == best, how
+
+
+def test_weights_to_start_with_are_refused_where_a_run_goes_on(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=160", "validate_every=160")
+    before = (tmp_path / "config.yaml").read_bytes()
+    assert "leave out start= or resume=" in failed(f"resume={tmp_path}", "start=models/pretrained/policy.json", "positions=320")
+    assert (tmp_path / "config.yaml").read_bytes() == before
+
+
 def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(tmp_path: Path, dataset: Path) -> None:
     trained(tmp_path, dataset, "positions=320", "validate_every=160")
     for path in (tmp_path / "checkpoints").iterdir():
@@ -418,9 +435,9 @@ def test_an_objective_that_is_not_measured_ends_at_the_first_validation(tmp_path
 def test_weights_of_other_widths_are_left_out_and_counted(
     tmp_path: Path, dataset: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trained(tmp_path / "narrow", dataset, "positions=320", "validate_every=160", "model.net.filters=8")
+    trained(tmp_path / "narrow", dataset, "positions=320", "validate_every=160", "model.net.hidden=16")
     start = f"start={tmp_path / 'narrow' / 'checkpoints' / 'last.ckpt'}"
-    trained(tmp_path / "wide", dataset, "positions=320", "validate_every=160", "model.net.filters=16", start)
+    trained(tmp_path / "other", dataset, "positions=320", "validate_every=160", "model.net.hidden=8", start)
     found = re.search(r"beginning with (\d+) of (\d+) weights", capsys.readouterr().out)
     assert found and 0 < int(found[1]) < int(found[2])
 
