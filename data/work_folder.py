@@ -10,7 +10,6 @@ that outlived its build brings late.
 
 import ast
 import contextlib
-import errno
 import hashlib
 import json
 import os
@@ -20,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from data import atomic
+from data import atomic, locks
 
 Manifest = dict[str, Any]
 OURS = re.compile(r"(games|positions|whole|report)-[0-9a-f]{10}[-.].*|\.tmp-.*|manifest\.json|lock")  # nothing else is removed
@@ -126,16 +125,8 @@ class WorkFolder:
 
 
 def lock_or_refuse(file: Any, folder: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # a system without it; two builds at once are the user's risk there
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES):
-            raise BuildError(f"{folder}: another build is writing there; wait for it, or name another output") from None
-        # A file system without locks: go on, as above.
+    if not locks.take(file):
+        raise BuildError(f"{folder}: another build is writing there; wait for it, or name another output")
 
 
 # --- manifests

@@ -3,7 +3,7 @@
     absolute    main time, and then the game is lost
     canadian    main time, then again and again so many moves in a period
     byoyomi     main time, then so many periods; one in which a move is finished begins anew
-    fischer     main time, and an increment after each move
+    fischer     main time, and an increment after each move, both perhaps with a limit
 
 `Clock.allowance` never plans to the edge: a buffer stays for what lies between us and the referee, and what moves have cost
 beyond their plan is learnt from `spend`. Time is handed in, never read here, so that games can be simulated in no time.
@@ -30,12 +30,20 @@ class TimeRules:
     main: float = 0.0  # seconds
     period: float = 0.0  # of overtime; in Fischer's way the increment
     count: int = 0  # moves in a period (canadian) or periods (byoyomi)
+    most: float | None = None  # of Fischer's way: increments add up to no more seconds than these
+    move: float | None = None  # and no move may take longer
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(value) and value >= 0 for value in (self.main, self.period, self.count)):
             raise ValueError("times and counts are numbers from 0 up")
+        if not (limit(self.most) >= self.main and limit(self.move) > 0):
+            raise ValueError("a limit of main time is not below it, one of a move is above 0")
         if self.kind in ("canadian", "byoyomi") and (self.period <= 0 or self.count < 1):
             raise ValueError("overtime wants a period above 0, and at least one move or period")
+
+
+def limit(seconds: float | None) -> float:
+    return math.inf if seconds is None else seconds
 
 
 def from_gtp(main: float, period: float, moves: int) -> TimeRules:
@@ -85,7 +93,7 @@ class Clock:
             return self.main + self.period
         if self.rules.kind == "byoyomi":
             return self.main + max(0, self.count - 1) * self.rules.period + self.period
-        return self.main
+        return min(self.main, limit(self.rules.move))
 
     def costly(self) -> float:
         """Seconds after which this move costs more than its time: the game, or a whole period of byo-yomi."""
@@ -130,7 +138,7 @@ class Clock:
         longest = max(self.rules.main, self.rules.period if self.rules.kind != "fischer" else 0.0)
         if self.rules.kind in ("canadian", "byoyomi"):
             longest = self.rules.period
-        return min(self.lag, LAG_SHARE * longest)
+        return min(self.lag, LAG_SHARE * min(longest, limit(self.rules.move)))
 
     def is_short(self) -> bool:
         """Whether so little is left that even asking a net is too much."""
@@ -149,7 +157,7 @@ class Clock:
         was_main = self.main > 0
         self.main = max(0.0, self.main - seconds)
         if self.rules.kind == "fischer" and not self.flagged:
-            self.main += self.rules.period
+            self.main = min(self.main + self.rules.period, max(self.main, limit(self.rules.most)))
         elif self.rules.kind == "canadian" and (over > 0 or not was_main):
             self.period = max(0.0, self.period - over)
             self.count -= 1
@@ -194,4 +202,5 @@ def describe(rules: TimeRules) -> str:
         "byoyomi": f"{rules.main:g} s + {rules.count} x {rules.period:g} s",
         "fischer": f"{rules.main:g} s + {rules.period:g} s a move",
     }
-    return texts[rules.kind]
+    limits = [f"{text} {value:g} s" for text, value in (("up to", rules.most), ("a move", rules.move)) if value is not None]
+    return ", ".join([texts[rules.kind], *limits])

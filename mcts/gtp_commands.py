@@ -264,6 +264,16 @@ def printsgf(engine: "Engine", arguments: list[str]) -> str:
 # --- time
 
 
+TIME_KINDS = {
+    "none": "",
+    "absolute": "MAIN",
+    "byoyomi": "MAIN PERIOD COUNT",
+    "canadian": "MAIN PERIOD COUNT",
+    "fischer": "MAIN INCREMENT",
+    "fischer-capped": "MAIN INCREMENT LIMIT MOVE",
+}
+
+
 @command("time_settings")
 def time_settings(engine: "Engine", arguments: list[str]) -> str:
     main, period, moves = numbers(arguments, 3, "MAIN OVERTIME MOVES")
@@ -271,21 +281,30 @@ def time_settings(engine: "Engine", arguments: list[str]) -> str:
     return ""
 
 
+@command("kata-list_time_settings")
+def list_time_settings(engine: "Engine", arguments: list[str]) -> str:
+    return " ".join(TIME_KINDS)
+
+
 @command("kgs-time_settings", "kata-time_settings")
 def kgs_time_settings(engine: "Engine", arguments: list[str]) -> str:
     kind, rest = (arguments[0].lower() if arguments else ""), arguments[1:]
+    if kind == "byo-yomi":
+        kind = "byoyomi"
+    if kind not in TIME_KINDS:
+        raise GtpError(f"syntax error: one of {', '.join(TIME_KINDS)}")
+    names = TIME_KINDS[kind]
+    given = numbers(rest, len(names.split()), names)
     if kind == "none":
         rules = TimeRules()
     elif kind == "absolute":
-        rules = TimeRules("absolute", numbers(rest, 1, "MAIN")[0])
-    elif kind in ("canadian", "byoyomi"):
-        main, period, count = numbers(rest, 3, "MAIN PERIOD COUNT")
-        rules = TimeRules("canadian" if kind == "canadian" else "byoyomi", main, period, int(count))
-    elif kind == "fischer":
-        main, period = numbers(rest, 2, "MAIN INCREMENT")
-        rules = TimeRules("fischer", main, period)
+        rules = TimeRules("absolute", given[0])
+    elif kind.startswith("fischer"):
+        most, move = [seconds if seconds >= 0 else None for seconds in given[2:]] or (None, None)  # negative: no limit
+        rules = TimeRules("fischer", given[0], given[1], most=most, move=move)
     else:
-        raise GtpError("syntax error: none, absolute, canadian, byoyomi or fischer")
+        main, period, count = given
+        rules = TimeRules("canadian" if kind == "canadian" else "byoyomi", main, period, int(count))
     engine.player.set_time(rules)
     return ""
 

@@ -30,6 +30,7 @@ from mcts.rollouts import Rollouts
 RESIGN = -1  # instead of a move
 VARIED_TURNS = 30  # of a game, to which the temperature applies
 USUAL_KOMI = (0.0, 8.0)  # of the games that value nets learn from, with handicap and without
+AT_ONCE = 0.1  # seconds that must be left to ask a search for what it would look at first
 NAKADE = 6  # stones that may fill an eye from within
 
 
@@ -128,11 +129,15 @@ class Player:
             self.make_thinker()
 
     def set_time(self, rules: TimeRules) -> None:
+        """Told again in the middle of a game (some controllers do before each move) it changes nothing; other rules keep what was
+        learnt about what moves cost."""
+        if rules == self.rules and self.board.moves:
+            return
         self.rules = rules
         if rules.kind != "none":
             self.make_thinker()
         for side in self.sides.values():
-            side.clock = Clock(rules, self.manners.lag)
+            side.clock = Clock(rules, self.manners.lag, overruns=side.clock.overruns)
 
     def make_thinker(self) -> None:
         """Before a clock runs: nets that load later would lose the game on time."""
@@ -251,9 +256,13 @@ class Player:
         if self.board.ended and self.board.size in self.known:  # what was searched took the game for over
             self.thinker.forget()
         hurry, waited = self.wait_for_thinker(side.clock)
+        at_once = hurry and side.clock.hard_limit() > AT_ONCE
         planned, extra = self.plan(side.clock, waited)
         limits = self.limits(planned, extra, only)
-        report, failed = self.think(board, limits, watch, every, hurry=hurry)
+        if hurry:
+            report, failed = self.hurry(board, at_once=at_once), "time is short"
+        else:
+            report, failed = self.think(board, limits, watch, every)
         if only is not None:
             move, why = first_of(board, report, {point for point in only if board.is_legal(point)}), ""
         elif cleanup:
@@ -265,9 +274,17 @@ class Player:
         self.last = Choice(move, report, seconds, failed or why)
         return self.last
 
-    def think(self, board: Board, limits: Limits, watch: Watch | None, every: float, *, hurry: bool) -> tuple[Report, str]:
-        if hurry:
-            return self.fallback.think(board, limits), "time is short"
+    def hurry(self, board: Board, *, at_once: bool) -> Report:
+        """A move in milliseconds: what the thinker would look at first, if it is there and can say so, else any sensible one."""
+        thinker = self.known.get(self.board.size)
+        if at_once and hasattr(thinker, "at_once"):
+            try:
+                return thinker.at_once(board)  # type: ignore[union-attr]
+            except Exception:
+                self.log(f"the thinker failed, a sensible move is played instead\n{traceback.format_exc().rstrip()}")
+        return self.fallback.think(board, Limits())
+
+    def think(self, board: Board, limits: Limits, watch: Watch | None, every: float) -> tuple[Report, str]:
         thinker = self.thinker  # what can't be opened is an error, and no reason to play anything
         self.warn_of_komi(thinker)
         try:

@@ -11,18 +11,27 @@ from mcts.tree import Tree
 
 
 def make_report(
-    tree: Tree, *, kept: int, seconds: float, extra: float, searched: bool, owner: np.ndarray | None, errors: tuple[str, ...]
+    tree: Tree,
+    *,
+    kept: int,
+    seconds: float,
+    extra: float,
+    searched: bool,
+    valued: bool,
+    owner: np.ndarray | None,
+    errors: tuple[str, ...],
 ) -> Report:
-    """`searched`: by visits; else the priors are all there is."""
+    """`searched`: by visits; else the priors are all there is. `valued`: a value net answers; without one the ends of games,
+    which count as its answers, are not told as such."""
     colour = int(tree.store.nodes["to_play"][ROOT])
     value = colour * tree.mean(ROOT_EDGE)
     value = 0.0 if np.isnan(value) else value
-    candidates = [candidate(tree, move, colour, value) for move in tree.moves_of(ROOT)]
+    candidates = [candidate(tree, move, colour, value, valued) for move in tree.moves_of(ROOT)]
     candidates.sort(key=(lambda c: by_visits(tree, c)) if searched else (lambda c: by_priors(tree, c)))
     return Report(tuple(candidates), value, tree.finished, seconds, owner, errors, kept, extra)
 
 
-def candidate(tree: Tree, move: np.record, colour: int, parent: float) -> Candidate:
+def candidate(tree: Tree, move: np.record, colour: int, parent: float, valued: bool) -> Candidate:
     point, prior, edge = int(move.move), float(move.prior), int(move.edge)
     if not edge:
         return Candidate(point, 0, prior, parent, np.nan, np.nan, (point,))
@@ -33,7 +42,7 @@ def candidate(tree: Tree, move: np.record, colour: int, parent: float) -> Candid
         tree.visits(edge),
         prior,
         parent if np.isnan(value) else value,
-        colour * float(record.w_v) / n_v if n_v else np.nan,
+        colour * float(record.w_v) / n_v if n_v and valued else np.nan,
         colour * float(record.w_r) / n_r if n_r else np.nan,
         (point, *tree.line(edge)),
     )

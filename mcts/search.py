@@ -90,6 +90,10 @@ class Search:
             self.finish()
         return self.report(thought)
 
+    def at_once(self, board: Board) -> Report:
+        """The first moves that it would look at, by the tree policy; nets are not waited for."""
+        return self.think(board, Limits(seconds=0.0))
+
     def forget(self) -> None:
         self.take_news(0)
         self.random = np.random.Generator(np.random.PCG64([self.params.seed, TURNS_RANDOM]))
@@ -365,6 +369,7 @@ class Search:
             seconds=time.perf_counter() - thought.began,
             extra=thought.extra,
             searched=self.searches or self.tree.started > 1,
+            valued=VALUE in self.asked and self.has(VALUE),
             owner=self.owner(),
             errors=tuple(thought.errors),
         )

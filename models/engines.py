@@ -6,15 +6,18 @@ called from several threads at once.
 
 import copy
 import os
+import re
 from typing import Any, Protocol
 
 import numpy as np
 
-from data.hdf5 import first_line
+from data.errors import first_line
 from models.card import Card, NetFileError
 
 # torch takes most of a second to import, and who plays with an ONNX file has no need of it: only functions import it.
 
+ENGINES = ("auto", "int8", "onnx", "bf16", "fp32")  # int8 and onnx run in onnxruntime, bf16 and fp32 in torch
+DEVICES = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
 INPUT, OUTPUT, SIDE = "planes", "answers", "side"  # names in ONNX files
 
 

@@ -24,9 +24,8 @@ from data import symmetry
 from data.coords import MIN_SIZE
 from data.features import ROW_BYTES, komi_bytes
 from models.card import SUFFIXES, Card, NetFileError, find_card, input_names, read_card, read_described
-from models.engines import Engine, OnnxEngine, TorchEngine, check_device, choose_device, first_line, has_bf16
+from models.engines import ENGINES, Engine, OnnxEngine, TorchEngine, check_device, choose_device, first_line, has_bf16
 
-ENGINES = ("auto", "int8", "onnx", "bf16", "fp32")  # int8 and onnx run in onnxruntime, bf16 and fp32 in torch
 SYMMETRIES = (1, 2, 4, 8)  # the first so many of data/symmetry.py: each of these sets is a group
 
 

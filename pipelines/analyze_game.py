@@ -7,6 +7,7 @@ surprising the policy net found it; and what it would have preferred. A table, a
 import json
 import math
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,10 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.markup import escape
 
-from pipelines.console import console, make_table
-from pipelines.options import OptionError, convert
-from pipelines.thinkers import Thinkers, counted, thinker_options
+from pipelines.analysis_sgf import COSTLY, chance, share
+from pipelines.console import BuildProgress, console, make_table
+from pipelines.options import OptionError
+from pipelines.thinkers import Thinkers, checked_numbers, counted, thinker_options
 from pipelines.wiring import plain, script
 
 if TYPE_CHECKING:
@@ -42,9 +44,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     thinkers = Thinkers(thinker_options(options), lambda text: console.print(text, markup=False))
     record = read_game(path)
     komi = options["komi"] if options["komi"] is not None else (7.5 if math.isnan(record.komi) else float(record.komi))
+    folder = made_folder(options["output"])
     rows, complete = analyse(record, komi, thinkers, options)
-    folder = Path(options["output"]).expanduser().absolute()
-    folder.mkdir(parents=True, exist_ok=True)
     found = {"game": str(path), "black": record.black_name, "white": record.white_name, "komi": komi, "moves": rows}
     show(found, rows)
     files = write_all(folder, path.stem, record, found, rows)
@@ -59,14 +60,9 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
         "engine": str, "device": str, "threads": int, "symmetries": int, "temperature": float, "seed": int,
         "rollout_temperature": float, "reply_share": float, "mercy": int,
         "seconds": float | None, "simulations": int | None, "first": int, "last": int | None, "komi": float | None,
+        "output": str,
     }  # fmt: skip
-    for key, kind in kinds.items():
-        options[key] = convert(options[key], kind, key)
-    for key in ("threads", "seed"):
-        if options[key] < 0:
-            raise OptionError(f"{key}={options[key]}: from 0 up")
-    if options["seconds"] is None and options["simulations"] is None:
-        raise OptionError("seconds and simulations are null: thinking about a move would never end")
+    checked_numbers(options, kinds, {"threads": 0, "seed": 0})
     if options["first"] < 1 or (options["last"] is not None and options["last"] < options["first"]):
         raise OptionError(f"first={options['first']} last={options['last']}: moves are numbered from 1")
     for key in ("seconds", "simulations"):
@@ -75,6 +71,15 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     counted(options)
     options["threads"] = options["threads"] or os.cpu_count() or 1
     return options
+
+
+def made_folder(output: str) -> Path:
+    """Before any thinking: what can't be written would be lost."""
+    folder = Path(output).expanduser().absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise GameError(f"output={output}: nothing can be written there")
+    return folder
 
 
 def read_game(path: Path) -> "GameRecord":
@@ -107,14 +112,21 @@ def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict
     priors = Surprise(thinkers, record.size)
     rows: list[dict[str, Any]] = []
     standings: list[float | None] = []  # Black's, before each of the moves and after the last one
-    with console.status("thinking") as status:
-        try:
+    closing = closing_passes(record)
+    over = len(record.moves) - closing
+    try:
+        with BuildProgress() as progress:
+            progress.begin("thinking", last - options["first"] + 1, "moves")
             for ply, (board, _) in enumerate(walk(record, komi)):
                 if ply > last:
                     break
                 if ply < options["first"] - 1:
                     continue
-                status.update(f"move {ply + 1} of {last}")
+                if closing and ply > over:
+                    standings.append(None)  # what is counted there is no opinion, and passing costs nothing
+                    if ply < last:
+                        rows.append(counted_row(record, ply, board, thinker))
+                    continue
                 shown = board.copy()
                 shown.ko_rule = "positional"  # not held against the record, but against what is advised
                 if shown.record["passes"]:  # a search would judge whether to end the game with another pass
@@ -123,19 +135,51 @@ def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict
                 report = thinker.think(shown, Limits(simulations=options["simulations"], seconds=options["seconds"]))
                 standings.append(standing(report, board.to_play))
                 if ply < last:
-                    rows.append(make_row(record, ply, board, report, priors))
-                    if thinkers.options.value is None:  # ends of games count as answers of a net that is not there
-                        rows[-1]["net"] = None
-        except KeyboardInterrupt:
-            if not rows:
-                raise
-        finally:
-            thinker.close()
+                    at_end = closing and ply == over
+                    row = counted_row(record, ply, board, thinker) if at_end else make_row(record, ply, board, report, priors)
+                    rows.append(row)
+                    progress.advance(1)
+            progress.end()
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+    finally:
+        thinker.close()
     for row, before, after in zip(rows, standings, standings[1:], strict=False):
         if before is not None and after is not None:
             row["loss"] = (1 if row["colour"] == "B" else -1) * (before - after)
     assert all(to_gtp(int(record.moves[row["number"] - 1]), record.size) == row["move"] for row in rows)
     return rows, len(rows) == last - options["first"] + 1
+
+
+def closing_passes(record: "GameRecord") -> int:
+    """How many passes end the game, if two do: what they show is that both agree, and no choice of a move."""
+    from data.coords import PASS
+
+    count = 0
+    while count < len(record.moves) and record.moves[-1 - count] == PASS:
+        count += 1
+    return count if count >= 2 else 0
+
+
+def counted_row(record: "GameRecord", ply: int, board: "Board", thinker: Any) -> dict[str, Any]:
+    """Of a pass that ends the game: what the board counts to, dead stones taken off as rollouts see them."""
+    from data.coords import BLACK
+    from mcts.dead_stones import judge, to_result
+
+    score = judge(board, getattr(thinker, "rollouts", None)).score
+    nothing = dict.fromkeys(("net", "rollouts", "loss", "prior", "rank", "surprise", "best_prior"))
+    return {
+        "number": ply + 1,
+        "colour": "B" if board.to_play == BLACK else "W",
+        "move": "pass",
+        "value": float((score > 0) - (score < 0)),
+        **nothing,
+        "best": "pass",
+        "line": ["pass"],
+        "simulations": 0,
+        "counted": to_result(score) if score else "Draw",
+    }
 
 
 def make_row(record: "GameRecord", ply: int, board: "Board", report: "Report", priors: "Surprise") -> dict[str, Any]:
@@ -158,6 +202,7 @@ def make_row(record: "GameRecord", ply: int, board: "Board", report: "Report", p
         "best_prior": best.prior,
         "line": [to_gtp(point, record.size) for point in best.line[:LINE]],
         "simulations": report.simulations,
+        "counted": None,  # of passes that end the game: the result
     }
 
 
@@ -227,7 +272,7 @@ def conclusions(rows: list[dict[str, Any]]) -> list[str]:
             first, five = (sum(rank <= k for rank in ranks) / len(ranks) for k in (1, 5))
             texts.append(f"{name}: {first:.0%} of moves are the policy's first choice, {five:.0%} among five; "
                          f"{sum(bits) / len(bits):.2f} bits of surprise a move")  # fmt: skip
-    costly = sorted((row for row in rows if (row["loss"] or 0) > 0.1), key=lambda row: -row["loss"])
+    costly = sorted((row for row in rows if (row["loss"] or 0) >= COSTLY), key=lambda row: -row["loss"])
     if costly:
         texts.append(
             "Cost most: "
@@ -236,44 +281,19 @@ def conclusions(rows: list[dict[str, Any]]) -> list[str]:
     return texts
 
 
-def chance(value: float | None) -> str:
-    return "" if value is None else f"{50 * (value + 1):.1f}%"
-
-
-def share(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.1f}%"
-
-
-def comment(row: dict[str, Any]) -> str:
-    parts = []
-    if row["value"] is not None:
-        inner = [
-            f"{name} {chance(row[key])}" for key, name in (("net", "value net"), ("rollouts", "rollouts")) if row[key] is not None
-        ]
-        parts.append(f"Before this move Black wins {chance(row['value'])}" + (f" ({', '.join(inner)})" if inner else "") + ".")
-    if row["loss"] is not None:
-        parts.append(f"The move costs {50 * row['loss']:.1f} points of that.")
-    if row["prior"] is not None:
-        parts.append(f"Policy: {share(row['prior'])}, choice number {row['rank']}, surprise {row['surprise']:.1f} bits.")
-    if row["best"] != row["move"]:
-        parts.append(f"Preferred: {' '.join(row['line'])}.")
-    elif len(row["line"]) > 1:
-        parts.append(f"Expected to go on: {' '.join(row['line'][1:])}.")
-    return "\n".join(parts)
-
-
 def write_all(folder: Path, stem: str, record: "GameRecord", found: dict[str, Any], rows: list[dict[str, Any]]) -> list[Path]:
-    from data.sgf_writer import write_game
+    from data.atomic import write_text
+    from pipelines.analysis_sgf import annotated
     from pipelines.match_plots import game_chart
 
     sgf, png, table = (folder / f"{stem}.{suffix}" for suffix in ("analysis.sgf", "png", "json"))
-    sgf.write_text(write_game(record, {row["number"] - 1: comment(row) for row in rows}), encoding="utf-8")
+    write_text(sgf, annotated(Path(found["game"]).read_bytes(), record, rows))
     title = f"{found['black'] or 'Black'} - {found['white'] or 'White'}"
     simulations = sorted(row["simulations"] for row in rows)[len(rows) // 2]
     thought = f"; {simulations:,} simulations a move" if simulations > 1 else ""
     subtitle = f"{record.date or 'undated'}, komi {found['komi']:g}, {record.result}{thought}"
     game_chart(png, rows, title, subtitle)
-    table.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(table, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     return [table, png, sgf]
 
 
@@ -285,6 +305,7 @@ def analyze(cfg: DictConfig) -> None:
 def main() -> None:
     """A word without `=` is the game: `analyze_game.py game.sgf` is short for `game=game.sgf`."""
     sys.argv[1:] = [named(word) for word in sys.argv[1:]]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what is done is written
     analyze()
 
 

@@ -1,6 +1,7 @@
 """Other programs that speak GTP: `GtpEngine` starts one, asks, and never waits longer than it is told.
 
-What goes wrong is one of three things: the engine says no (`Refused`), says nothing in time (`TooSlow`), or is gone (`Gone`).
+What goes wrong is one of three things: the engine says no (`Refused`), says nothing in time (`TooSlow`), or is gone (`Gone`; if
+by somebody else's hand, `Killed`).
 What it prints on standard error goes to a file, so that it can't fill a pipe and stop.
 """
 
@@ -36,6 +37,13 @@ class TooSlow(EngineError):
 
 class Gone(EngineError):
     """Its process has ended, or was never there."""
+
+
+class Killed(Gone):
+    """Somebody else ended it: a session that stops, a system without memory, a hand. That says nothing about how it plays."""
+
+
+FROM_OUTSIDE = [-getattr(signal, name) for name in ("SIGTERM", "SIGKILL", "SIGINT", "SIGHUP") if hasattr(signal, name)]
 
 
 class GtpEngine:
@@ -101,6 +109,8 @@ class GtpEngine:
             code = self.process.wait(CLOSE)
         except subprocess.TimeoutExpired:
             return Gone(f"{self.name} has closed its output instead of answering {command!r}")
+        if code in FROM_OUTSIDE:
+            return Killed(f"{self.name} was ended by {signal.Signals(-code).name} instead of answering {command!r}")
         return Gone(f"{self.name} ended with code {code} instead of answering {command!r}")
 
     def close(self) -> None:

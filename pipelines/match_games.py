@@ -1,6 +1,7 @@
 """One game between two GTP engines, with a referee who knows the rules, holds the clocks and counts.
 
 `play_game` never raises for what an engine does: an illegal move, a crash, a refusal or a time-out decides the game, and says so.
+Where somebody else ended one it raises `Killed`: there is no game then.
 Results are written as in SGF: B+3.5, W+R (resigned), B+T (time), W+F (forfeited), Draw.
 """
 
@@ -16,7 +17,7 @@ from data.coords import BLACK, WHITE, CoordinateError, from_gtp, to_gtp
 from data.record import GameRecord
 from mcts.clock import Clock, TimeRules
 from mcts.dead_stones import judge, to_result
-from pipelines.gtp_client import LOAD, START, EngineError, GtpEngine, Refused, TooSlow
+from pipelines.gtp_client import LOAD, START, EngineError, GtpEngine, Killed, Refused, TooSlow
 from pipelines.thinkers import shipped_rollouts
 
 LETTERS = {BLACK: "B", WHITE: "W"}
@@ -133,6 +134,8 @@ def prepare(engine: GtpEngine, colour: int, rules: GameRules) -> None:
         set_up(engine, rules.size, rules.komi)
         if rules.time.kind != "none":
             engine.ask(time_command(rules.time), LOAD)
+    except Killed:
+        raise
     except EngineError as error:
         raise Forfeit(colour, "F", str(error)) from None
 
@@ -153,6 +156,8 @@ def tell(engine: GtpEngine, owner: int, colour: int, move: int, size: int) -> No
         engine.ask(f"play {LETTERS[colour]} {to_gtp(move, size)}")
     except Refused as error:
         raise Forfeit(owner, "F", f"does not accept a legal move: {error}") from None
+    except Killed:
+        raise
     except EngineError as error:
         raise Forfeit(owner, "F", str(error)) from None
 
@@ -170,6 +175,8 @@ def ask_move(engine: GtpEngine, colour: int, board: Board, clock: Clock, rules: 
         answer = engine.ask(f"genmove {LETTERS[colour]}", limit)
     except TooSlow as error:
         raise Forfeit(colour, "T", str(error)) from None
+    except Killed:
+        raise
     except EngineError as error:
         raise Forfeit(colour, "F", str(error)) from None
     seconds = time.monotonic() - started

@@ -10,19 +10,24 @@ import queue
 import re
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from data import locks
 from data.atomic import write_text
 from data.coords import BLACK, WHITE
 from data.identity import identity
 from data.sgf_writer import write_game
 from mcts.clock import describe
 from pipelines.console import clock, console
-from pipelines.gtp_client import LOAD, START, EngineError, GtpEngine
+from pipelines.gtp_client import LOAD, START, EngineError, GtpEngine, Killed
 from pipelines.match_games import Counter, GameRules, Played, play_game, set_up, time_command, to_record
+
+KILLED = 3  # times in a row that an engine of one game may be ended by somebody else
 
 
 class MatchError(ValueError):
@@ -48,7 +53,17 @@ class Fixture:
     key: str
 
 
-def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules, options: dict[str, Any]) -> None:
+@contextmanager
+def kept_alone(folder: Path) -> Iterator[None]:
+    """Nobody else plays in this folder meanwhile: two would play the same games."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        if not locks.take(file):
+            raise MatchError(f"{folder}: this match is being played; wait for it, or name another output")
+        yield
+
+
+def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules, options: dict[str, Any], program: str) -> None:
     """Make it, or see that what is there belongs to the same match: only the number of games may have grown."""
     about = {
         "contestants": [{"name": c.name, "command": list(c.command)} for c in contestants],
@@ -57,15 +72,28 @@ def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules
         "opening_moves": options["opening_moves"],
         "seed": options["seed"],
     }
+    programs = [program]
     file = folder / "match.json"
     if file.exists():
         before = json.loads(file.read_text(encoding="utf-8"))
-        before.setdefault("settings", about["settings"])  # of a match that was begun when they were not kept
+        before = filled(json.loads(json.dumps(about)), before)  # what was not kept when that match began can't differ
         changed = [key for key in about if before.get(key) != json.loads(json.dumps(about[key]))]
         if changed:
             raise MatchError(f"{folder} holds a match with other {', '.join(changed)} (see {file.name}); choose another output")
+        programs = before.get("programs", [])
+        if program not in programs:
+            if programs:
+                console.print(f"games so far were played by {', '.join(programs)}, the next ones are by {program}", markup=False)
+            programs.append(program)
     (folder / "games").mkdir(parents=True, exist_ok=True)
-    write_text(file, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+    write_text(file, json.dumps(about | {"programs": programs}, indent=1, ensure_ascii=False) + "\n")
+
+
+def filled(now: Any, before: Any) -> Any:
+    """What a file says, and where it says nothing what is so now."""
+    if not isinstance(now, dict) or not isinstance(before, dict):
+        return before
+    return before | {key: filled(value, before[key]) if key in before else value for key, value in now.items()}
 
 
 def read_results(file: Path) -> dict[str, dict[str, Any]]:
@@ -137,8 +165,10 @@ class Match:
             try:
                 engine = self.start(k, 0)
                 engine.ask("name", START)
+                set_up(engine, self.rules.size, self.rules.komi)
                 if self.rules.time.kind != "none":
                     self.try_time(engine)
+                engine.ask("genmove B", LOAD)  # what can't open its net says so now, and compiles what it needs
             except EngineError as error:
                 raise MatchError(f"{contestant.name}: {error}; its errors are in {self.errors_file(contestant, 0)}") from None
             finally:
@@ -160,7 +190,6 @@ class Match:
             raise MatchError(
                 f"{engine.name} does not know {command}, which is how it would be told about {describe(self.rules.time)}"
             )
-        set_up(engine, self.rules.size, self.rules.komi)
         engine.ask(whole, LOAD)
 
     def start(self, k: int, worker: int) -> GtpEngine:
@@ -192,13 +221,24 @@ class Match:
                 engine.close()
 
     def play_fixture(self, fixture: Fixture, engines: dict[int, GtpEngine], counter: Counter, worker: int) -> None:
-        for k in (fixture.first, fixture.second):
-            if k in engines and engines[k].broken:
-                engines.pop(k).close()
-            if k not in engines:
-                engines[k] = self.start(k, worker)
         white = fixture.second if fixture.black == fixture.first else fixture.first
-        played = play_game({BLACK: engines[fixture.black], WHITE: engines[white]}, self.rules, fixture.opening, counter)
+        for attempt in range(1, KILLED + 1):
+            try:
+                for k in (fixture.first, fixture.second):
+                    if k in engines and engines[k].broken:
+                        engines.pop(k).close()
+                    if k not in engines:
+                        engines[k] = self.start(k, worker)
+                played = play_game({BLACK: engines[fixture.black], WHITE: engines[white]}, self.rules, fixture.opening, counter)
+                break
+            except Killed as error:
+                if self.stopped.wait(1.0):  # whoever stops a match may end its engines first
+                    return
+                if attempt == KILLED:
+                    raise MatchError(f"{error}, {KILLED} times in one game, which is not counted") from None
+                console.print(f"{error}: the game begins anew", markup=False, soft_wrap=True)
+            except EngineError as error:
+                raise MatchError(f"{error}; finished games are kept") from None
         if not self.killed.is_set():
             self.keep(fixture, white, played)
 

@@ -4,7 +4,6 @@ import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +18,7 @@ import pipelines.search_benchmarks
 import pipelines.training_benchmarks  # noqa: F401  (both enter their own)
 from pipelines.benchmarks import BENCHMARKS, Benchmark, Material
 from pipelines.console import console, make_table
-from pipelines.wiring import ROOT, plain, script
+from pipelines.wiring import commit, plain, script
 
 
 class SpeedError(ValueError):
@@ -79,15 +78,6 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": platform.system(),
     }
-
-
-def commit() -> str:
-    """The commit of the code, marked where the files differ from it; '' outside a checkout."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=10"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
 
 
 def processor() -> str:

@@ -3,6 +3,7 @@
 Standard output belongs to the protocol, and from the first line on everything else that is printed goes to standard error.
 """
 
+import contextlib
 import os
 import sys
 import threading
@@ -16,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from omegaconf import DictConfig
 
-from pipelines.options import OptionError, convert
-from pipelines.thinkers import Thinkers, counted, thinker_options
+from pipelines.options import OptionError
+from pipelines.thinkers import Thinkers, checked_numbers, counted, thinker_options
 from pipelines.wiring import plain, script
 
 # The player needs compiled code, and its nets torch or onnxruntime: a thread imports them while the first questions are answered.
@@ -44,6 +45,7 @@ TYPES: dict[str, Any] = {
     "komi": float,
     "seed": int,
     "name": str,
+    "log": str | None,
 }
 
 
@@ -67,14 +69,11 @@ def run(cfg: DictConfig, stdin: BinaryIO, stdout: BinaryIO) -> None:
 
 
 def checked(options: dict[str, Any]) -> dict[str, Any]:
-    for key, kind in TYPES.items():
-        options[key] = convert(options[key], kind, key)
-    ranges = {"threads": 0, "seconds": 0, "simulations": 1, "resign_turns": 1, "lag": 0, "seed": 0}
-    for key, least in ranges.items():
-        if options[key] is not None and options[key] < least:
-            raise OptionError(f"{key}={options[key]}: from {least} up")
+    checked_numbers(options, TYPES, {"threads": 0, "seconds": 0, "simulations": 1, "resign_turns": 1, "lag": 0, "seed": 0})
     if not 2 <= options["boardsize"] <= 19:
         raise OptionError(f"boardsize={options['boardsize']}: from 2 to 19")
+    if options["resign"] is not None and not -1 <= options["resign"] <= 1:
+        raise OptionError(f"resign={options['resign']:g}: from -1 to +1, or null for never")
     counted(options)
     options["threads"] = options["threads"] or os.cpu_count() or 1
     return options
@@ -141,7 +140,8 @@ def main(cfg: DictConfig) -> None:
     os.dup2(2, 1)  # whatever else prints
     sys.stdout = sys.stderr
     run(cfg, sys.stdin.buffer, protocol)
-    protocol.close()
+    with contextlib.suppress(OSError):  # a controller that has gone away does not listen to the end
+        protocol.close()
     sys.stderr.flush()
     os._exit(0)  # threads of torch and a thinker that is still being made are not worth waiting for
 

@@ -6,6 +6,7 @@ where it stopped.
 
 import hashlib
 import json
+import math
 import re
 import shlex
 import sys
@@ -28,13 +29,14 @@ from mcts.clock import TimeRules, describe
 from pipelines import play_gtp
 from pipelines.console import console
 from pipelines.match_games import GameRules, draw_opening
-from pipelines.match_runner import Contestant, Fixture, Match, MatchError, prepare_folder, read_results
+from pipelines.match_runner import Contestant, Fixture, Match, MatchError, kept_alone, prepare_folder, read_results
 from pipelines.match_summary import show, summarise, write_summary
 from pipelines.options import OptionError, convert
 from pipelines.thinkers import thinker_options
-from pipelines.wiring import CONF, ROOT, explain, plain, script
+from pipelines.wiring import CONF, ROOT, commit, explain, plain, script
 
 OWN = [sys.executable, str(ROOT / "pipelines" / "play_gtp.py")]
+NO_MATTER = ("search", "threads", "log", "name")  # for how an own engine plays; the search is kept by itself
 WORDS_OF_OWN = re.compile(r"[+~]?[\w.@/]+=.*")
 
 
@@ -44,7 +46,14 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     rules = game_rules(options)
     folder = Path(options["output"]).expanduser().absolute()
     fixtures = list(draw_fixtures(contestants, rules, options))
-    prepare_folder(folder, contestants, rules, options)
+    with kept_alone(folder):
+        return play(contestants, fixtures, rules, options, folder)
+
+
+def play(
+    contestants: list[Contestant], fixtures: list[Fixture], rules: GameRules, options: dict[str, Any], folder: Path
+) -> dict[str, Any]:
+    prepare_folder(folder, contestants, rules, options, commit() or "an unknown version")
     done = read_results(folder / "results.jsonl")
     left = [fixture for fixture in fixtures if fixture.key not in done]
     who = " - ".join(contestant.name for contestant in contestants)
@@ -70,9 +79,12 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
         **dict.fromkeys(("komi", "move_timeout", "overtime"), float),
         **dict.fromkeys(("ko", "referee", "overtime_kind"), str),
         "main_time": float | None,
+        "output": str,
     }
     for key, kind in kinds.items():
         options[key] = convert(options[key], kind, key)
+        if isinstance(options[key], float) and not math.isfinite(options[key]):
+            raise OptionError(f"{key}={options[key]}: a number that ends is expected")
     for key, least in {"games": 1, "parallel": 1, "opening_moves": 0, "seed": 0, "max_moves": 1, "overtime_count": 0}.items():
         if options[key] < least:
             raise OptionError(f"{key}={options[key]}: from {least} up")
@@ -88,6 +100,8 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
 def read_contestants(options: dict[str, Any]) -> Iterator[Contestant]:
     """`players` by name, or `black` and `white`; each a command line, or overrides of play_gtp.yaml for an own engine."""
     players = options["players"] or {}
+    if not isinstance(players, dict):
+        raise MatchError(f"players={players}: names are wanted, as in players={{a: policy_only, b: 'search=uct seconds=1'}}")
     if not players:
         given = {key: options[key] for key in ("black", "white") if options[key] is not None}
         if len(given) < 2:
@@ -117,7 +131,9 @@ def own_settings(overrides: list[str], name: str) -> dict[str, Any]:
         raise MatchError(f"{name}: {explain(error) or error}") from None
     nets = {kind: getattr(chosen, kind) for kind in ("policy", "value", "rollout", "tree")}
     search = {key: value for key, value in asdict(chosen.search).items() if key != "threads"}  # a matter of the machine
-    return {"search": search, "nets": {kind: fingerprint(path) for kind, path in nets.items() if path is not None}}
+    manners = {key: value for key, value in options.items() if key not in NO_MATTER and key not in nets}
+    contents = {kind: fingerprint(path) for kind, path in nets.items() if path is not None}
+    return {"search": search, "manners": manners, "nets": contents}
 
 
 def fingerprint(path: Path) -> str:
@@ -129,12 +145,19 @@ def to_command(given: Any, name: str) -> list[str]:
     """`policy_only`, a file of conf/search; `search=uct seconds=1`, or the same as a mapping; else a program to start."""
     if isinstance(given, dict):
         return [*OWN, *(f"{key}={literal(value)}" for key, value in given.items()), f"name={json.dumps(name)}"]
-    words = shlex.split(str(given))
+    words = split(given, name)
     if not words:
         raise MatchError(f"{name}: the command is empty")
     if len(words) == 1 and (CONF / "search" / f"{words[0]}.yaml").exists():
         words = [f"search={words[0]}"]
     return [*OWN, *words] if all(WORDS_OF_OWN.fullmatch(word) for word in words) else words
+
+
+def split(given: Any, name: str) -> list[str]:
+    try:
+        return shlex.split(str(given))
+    except ValueError as error:
+        raise MatchError(f"{name}={given}: not a command line ({str(error).lower()})") from None
 
 
 def literal(value: Any) -> str:
@@ -144,7 +167,7 @@ def literal(value: Any) -> str:
 
 def short_name(text: Any) -> str:
     """`gnugo level 10`; of an own engine what its nets and its search are called, and what else is set."""
-    words = shlex.split(str(text))
+    words = split(text, "player")
     if words and all(WORDS_OF_OWN.fullmatch(word) for word in words):
         pairs = [word.split("=", 1) for word in words if not word.startswith("threads=")]
         shown = (Path(value).name if key in ("policy", "value", "search") else f"{key}={value}" for key, value in pairs)

@@ -4,6 +4,7 @@ A net that does not fit the board's size is done without, and where nothing is l
 sensible; either is told once.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mcts.params import SearchParams
-from pipelines.options import OptionError, make
+from pipelines.options import OptionError, convert, make
 from pipelines.wiring import ROOT
 
 PRETRAINED = ROOT / "models" / "pretrained"
@@ -66,6 +67,7 @@ def thinker_options(options: dict[str, Any]) -> ThinkerOptions:
     ):
         if not fits:
             raise OptionError(f"{key}={options[key]}: {range_}")
+    check_engine(options["engine"], options["device"])
     return ThinkerOptions(
         policy=net_path(options["policy"], "policy.json"),
         value=net_path(options["value"], "value.json"),
@@ -74,6 +76,30 @@ def thinker_options(options: dict[str, Any]) -> ThinkerOptions:
         search=search_params(options),
         **{key: options[key] for key in TAKEN},
     )
+
+
+def check_engine(engine: str, device: str) -> None:
+    if (engine, device) == ("auto", "auto"):
+        return
+    from models.engines import DEVICES, ENGINES
+
+    if engine not in ENGINES:
+        raise OptionError(f"engine={engine}: one of {', '.join(ENGINES)}")
+    if not DEVICES.fullmatch(device):
+        raise OptionError(f"device={device}: auto, cpu, cuda, cuda:1 or mps")
+
+
+def checked_numbers(options: dict[str, Any], kinds: dict[str, Any], least: dict[str, int]) -> None:
+    """In place: each of its kind, numbers that end, and from so much up; thinking must end, too."""
+    for key, kind in kinds.items():
+        options[key] = convert(options[key], kind, key)
+        if isinstance(options[key], float) and not math.isfinite(options[key]):
+            raise OptionError(f"{key}={options[key]}: a number that ends is expected")
+    for key, low in least.items():
+        if options[key] is not None and options[key] < low:
+            raise OptionError(f"{key}={options[key]}: from {low} up")
+    if options["seconds"] is None and options["simulations"] is None:
+        raise OptionError("seconds and simulations are null: thinking about a move would never end")
 
 
 def counted(options: dict[str, Any]) -> None:

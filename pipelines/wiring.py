@@ -10,6 +10,7 @@ mistake of the program keeps its traceback. Ctrl-C ends with 130. Relative paths
 import functools
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -114,6 +115,8 @@ def explain(error: BaseException) -> str | None:
         # The deepest one that is meant for people: below it there may be the parser's own, without a word.
         text = [first_line(cause) for cause in chain(error) if isinstance(cause, HydraException | OmegaConfBaseException)][-1]
         return text if "--help" in text else f"{text} (--help lists all keys)"
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory ({first_line(error)})"
     if isinstance(error, OSError):
         where = f": {error.filename}" if error.filename else ""
         return f"{error.strerror or first_line(error)}{where}"
@@ -136,6 +139,15 @@ def find_weights(path: str) -> Path:
     """A file of weights, looked for where the user stands and in the project."""
     given = Path(path).expanduser()
     return given if given.is_absolute() or given.exists() else ROOT / given
+
+
+def commit() -> str:
+    """The commit of the code, marked where the files differ from it; '' outside a checkout."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=10"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def plain(cfg: Any) -> Any:

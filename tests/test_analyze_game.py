@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
+from sgfmill import sgf
 
 from data.board import Board
 from data.coords import BLACK, WHITE
@@ -86,6 +87,60 @@ def test_what_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert len(json.loads((folder / "a game.json").read_text())["moves"]) == 5
     shown = capsys.readouterr().out
     assert "Ann - Bo" in shown and "Cost most: 3 B G3 (40%), 2 W C7 (15%)" in shown
+
+
+@pytest.mark.usefixtures("known")
+def test_what_its_author_wrote_beside_the_game_stays(tmp_path: Path) -> None:
+    """Comments in front of ours, variations beside ours; what was preferred to a costly move can be clicked through."""
+    analyze_game.run(config(tmp_path))
+    game = sgf.Sgf_game.from_bytes((tmp_path / "out" / "a game.analysis.sgf").read_bytes())
+    nodes = list(game.get_main_sequence())
+    assert nodes[1].get("C").startswith("good\n\nBefore this move Black wins 50.0%")
+    second, third = nodes[1], nodes[2]
+    assert [child.get_move() for child in third] == [("b", (2, 6)), ("b", (8, 0)), ("b", (8, 0))]  # played; the author's; ours
+    assert third[2].get("C") == "Preferred: Black wins 75.0% before it." and third[2][0].get_move() == ("w", (0, 8))
+    assert len(second) == 2 and second[1].get_move()[0] == "w"  # W[cc] cost 15 points
+    assert len(nodes[4]) == 1  # what cost nothing has no variation
+
+
+@pytest.mark.usefixtures("known")
+def test_a_record_no_strict_reader_can_follow_is_written_anew(tmp_path: Path) -> None:
+    """Here a second game is glued to the first, and a bracket is missing."""
+    (tmp_path / "a game.sgf").write_text(SGF[:-1].replace("(;B[aa])", ""))
+    analyze_game.run(config(tmp_path))
+    record = read_games((tmp_path / "out" / "a game.analysis.sgf").read_bytes(), source="x", options=ReadOptions(size=9))[0]
+    assert isinstance(record, GameRecord) and record.moves.tolist() == [40, 20, 60, 361, 56]
+
+
+@pytest.mark.usefixtures("known")
+def test_passes_that_end_the_game_cost_nothing_and_tell_the_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    walls = "".join(f";B[d{row}];W[e{row}]" for row in "abcdefghi")
+    (tmp_path / "a game.sgf").write_text(f"(;GM[1]SZ[9]KM[6.5]RE[W+15.5]{walls};B[];W[])")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "STANDINGS", (0.9, -0.9) * 10)
+        rows = analyze_game.run(config(tmp_path, "first=15"))["moves"]
+    assert [row["move"] for row in rows[-2:]] == ["pass", "pass"] and rows[-3]["loss"] is not None
+    for row in rows[-2:]:
+        assert (row["counted"], row["value"], row["loss"], row["best"]) == ("W+15.5", -1.0, None, "pass")
+    assert "pass (" not in capsys.readouterr().out
+    text = (tmp_path / "out" / "a game.analysis.sgf").read_text()
+    assert text.count("The game is over: W+15.5 with dead stones taken off.") == 2
+
+
+def test_a_value_net_that_plays_no_part_has_no_column(tmp_path: Path) -> None:
+    """The ends of games count as its answers in the tree, but they are not its own."""
+    for how in (["search=rollouts_only"], ["search.lam=1"], ["search=uct"]):
+        rows = analyze_game.run(config(tmp_path, *how, "simulations=60", "first=4"))["moves"]
+        assert all(row["net"] is None and row["rollouts"] is not None for row in rows), how
+
+
+@pytest.mark.usefixtures("known")
+def test_what_can_not_be_written_is_told_before_any_thinking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Known, "think", lambda *_, **__: pytest.fail("it thought"))
+    (tmp_path / "file").touch()
+    for output, wrong in ((f"output={tmp_path / 'file'}", OSError), ("output=null", ValueError)):
+        with pytest.raises(wrong):
+            analyze_game.run(config(tmp_path, output))
 
 
 @pytest.mark.usefixtures("known")

@@ -18,6 +18,7 @@ RULES = {
     "byoyomi, no main time": TimeRules("byoyomi", 0.0, 1.0, 1),
     "fischer": TimeRules("fischer", 5.0, 0.5),
     "fischer, little main time": TimeRules("fischer", 0.5, 0.5),
+    "fischer, capped": TimeRules("fischer", 5.0, 0.5, 0, 6.0, 0.8),
 }
 
 
@@ -124,6 +125,17 @@ def test_no_period_of_byoyomi_is_given_away(main: float, period: float, count: i
         clock, plans = play(TimeRules("byoyomi", main, period, count), np.random.default_rng(seed), moves=150, told=told)
         assert clock.main == 0 and clock.count == count
         assert min(plans[-20:]) > 0.6 * period  # and they are used
+
+
+def test_capped_fischer_saves_no_more_than_its_limit_and_takes_no_longer_for_a_move() -> None:
+    rules = TimeRules("fischer", 5.0, 2.0, 0, 6.0, 1.5)
+    clock = Clock(rules, unseen=0.0)
+    assert clock.hard_limit() == 1.5 and 0 < clock.allowance(100, POINTS) < 1.5  # type: ignore[operator]
+    assert clock.spend(0.5) and clock.main == 6.0  # not 6.5
+    assert not clock.spend(1.6) and clock.flagged
+    assert describe(rules) == "5 s + 2 s a move, up to 6 s, a move 1.5 s"
+    with pytest.raises(ValueError, match="limit"):
+        TimeRules("fischer", 5.0, 2.0, 0, 4.0)
 
 
 def test_fischer_adds_after_the_move() -> None:

@@ -40,7 +40,7 @@ WANTED = """
     reg_genmove showboard fixed_handicap place_free_handicap set_free_handicap loadsgf printsgf time_settings time_left
     kgs-time_settings kata-time_settings kgs-genmove_cleanup kgs-rules kgs-chat final_score final_status_list lz-analyze
     lz-genmove_analyze kata-analyze kata-genmove_analyze cgos-genmove_analyze gogui-analyze_commands clear_cache
-    set_position
+    set_position kata-list_time_settings
 """
 
 
@@ -247,10 +247,16 @@ def test_time_commands(talk: Talk) -> None:
         talk.ask(f"kgs-time_settings {line}")
     talk.ask("kata-time_settings fischer 60 5")
     assert clock().rules.kind == "fischer"
+    assert talk.ask("kata-list_time_settings").split() == ["none", "absolute", "byoyomi", "canadian", "fischer", "fischer-capped"]
+    talk.ask("kata-time_settings byo-yomi 600 30 5")
+    assert (clock().rules.kind, clock().main, clock().count) == ("byoyomi", 600, 5)
+    talk.ask("kata-time_settings fischer-capped 600 30 900 -1")
+    assert (clock().rules.kind, clock().rules.most, clock().rules.move) == ("fischer", 900, None)
     wrong = """time_settings, time_settings 1 2, time_settings -1 0 0, time_settings nan 0 0, time_left b, time_left b x 0,
-        kgs-time_settings, kgs-time_settings byoyomi 5 0 0, kgs-time_settings hourglass 5"""
-    for line in wrong.split(", "):
-        talk.refuse(line)
+        kgs-time_settings, kgs-time_settings byoyomi 5 0 0, kgs-time_settings hourglass 5,
+        kata-time_settings fischer-capped 60 5, kata-time_settings fischer-capped 60 5 30 -1"""
+    for line in wrong.split(","):
+        talk.refuse(line.strip())
 
 
 def test_moves_under_a_clock(talk: Talk) -> None:
@@ -656,6 +662,7 @@ def test_the_script_refuses_wrong_settings_in_one_line(wrong: str) -> None:
 @pytest.mark.parametrize("wrong", [
     "search.c_puct=many", "search.queue=3", "search.nodes=1.5", "search.symmetry=some", "+search.lambda=1", "symmetries=3",
     "reply_share=2", "rollout_temperature=0", "temperature=-1", "mercy=-1", "search.threads=0", "seed=-1",
+    "seconds=nan", "seconds=inf", "seconds=null", "komi=nan", "engine=fast", "device=gpu7",
 ])  # fmt: skip
 def test_what_a_search_cannot_do_is_said_before_it_begins(wrong: str) -> None:
     from pipelines import analyze_game, play_gtp, thinkers
@@ -667,6 +674,36 @@ def test_what_a_search_cannot_do_is_said_before_it_begins(wrong: str) -> None:
         with pytest.raises(OptionError) as error:
             thinkers.thinker_options(pipeline.checked(plain(cfg)))  # type: ignore[attr-defined]
         assert wrong.lstrip("+").split("=")[0].removeprefix("search.") in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("wrong", ["resign=5", "resign=-1.1", "lag=nan", "log=[5]"])
+def test_what_a_player_cannot_do_is_said_before_it_begins(wrong: str) -> None:
+    from pipelines import play_gtp
+
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("play_gtp", [wrong])
+    with pytest.raises(OptionError, match=wrong.split("=")[0]):
+        play_gtp.checked(plain(cfg))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes break in other ways elsewhere")
+def test_a_controller_that_goes_away_leaves_no_abort_behind(tmp_path: Path) -> None:
+    """Its end of the pipe is closed while answers are on their way, and our input stays open."""
+    process = start("boardsize=5")
+    assert process.stdin and process.stdout and process.stderr
+    process.stdin.write(b"name\n" * 50)
+    process.stdin.flush()
+    process.stdout.read(5)
+    process.stdout.close()
+    for _ in range(100):
+        try:
+            process.stdin.write(b"name\n" * 1000)
+            process.stdin.flush()
+        except BrokenPipeError:
+            break
+    assert process.wait(60) == 0
+    errors = process.stderr.read()
+    assert b"the controller is gone" in errors and b"Fatal" not in errors and b"Traceback" not in errors
 
 
 def test_a_repeatable_search_is_counted_not_timed() -> None:

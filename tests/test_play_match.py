@@ -16,7 +16,7 @@ from data.coords import BLACK, PASS, WHITE
 from data.record import GameRecord
 from data.sgf import ReadOptions, read_games
 from mcts.clock import TimeRules
-from pipelines import play_match
+from pipelines import match_runner, play_match
 from pipelines.gtp_client import EngineError, Gone, GtpEngine, Refused, TooSlow
 from pipelines.match_games import Counter, GameRules, draw_opening, play_game, to_score
 from pipelines.match_runner import MatchError
@@ -28,9 +28,9 @@ from pipelines.wiring import CONF, ROOT
 # An engine of a few lines that starts at once. It answers genmove from a list of words, then passes; `no-time_left`
 # is a command that it does not know.
 STUB = """
-import sys, time
+import os, sys, time
 given = {words!r}
-words = [word for word in given if not word.startswith("no-")]
+words = [word for word in given if not word.startswith("no-") or word == "no-net"]
 unknown = [word[3:] for word in given if word.startswith("no-")]
 left = list(words)
 for line in sys.stdin:
@@ -48,6 +48,14 @@ for line in sys.stdin:
         word = left.pop(0) if left else "pass"
         if word == "crash":
             sys.exit(3)
+        if word == "no-net":
+            answer, word = "? ", "there is no net"
+        if word in ("term", "term-once"):
+            once = __file__ + ".ended"
+            if word == "term" or not os.path.exists(once):
+                open(once, "w").close()
+                os.kill(os.getpid(), 15)
+            word = "resign"
         if word == "hang":
             time.sleep(60)
         if word == "slow":
@@ -285,6 +293,8 @@ def test_names_and_commands() -> None:
     assert short_name("threads=1") == "own"
     with pytest.raises(MatchError):
         to_command("", "x")
+    with pytest.raises(MatchError, match="white=gnugo 'x: not a command line"):
+        to_command("gnugo 'x", "white")
 
 
 def test_a_match_is_played_kept_and_gone_on_with(stub: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -312,7 +322,7 @@ def test_a_match_is_played_kept_and_gone_on_with(stub: Any, tmp_path: Path, caps
 
 
 def test_several_players_in_parallel_with_a_faulty_one(stub: Any, tmp_path: Path) -> None:
-    players = {"a": stub("C3", name="a"), "b": stub("pass", name="b"), "broken": stub("crash", name="broken")}
+    players = {"a": stub("C3", name="a"), "b": stub("pass", name="b"), "broken": stub("C1", "crash", name="broken")}
     given = ", ".join(f'{name}: "{command}"' for name, command in players.items())
     summary = play_match.run(config(tmp_path, f"players={{{given}}}", "games=2", "parallel=2"))
     assert summary["games"] == 6 and len(summary["faults"]) == 4
@@ -320,6 +330,40 @@ def test_several_players_in_parallel_with_a_faulty_one(stub: Any, tmp_path: Path
     assert broken["faults"] == 4 and broken["points"] == 0
     assert summary["elo"]["broken"]["value"] == min(elo["value"] for elo in summary["elo"].values())
     assert (tmp_path / "match" / "elo.png").exists()
+
+
+def test_a_game_whose_engine_somebody_else_ended_is_played_again(
+    stub: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A session that stops, or a system without memory, says nothing about how an engine plays."""
+    once = stub("C3", "term-once", name="once")
+    summary = play_match.run(config(tmp_path, f"players={{once: '{once}', other: '{stub('D4', name='other')}'}}", "games=2"))
+    assert "was ended by SIGTERM" in capsys.readouterr().out
+    assert summary["games"] == 2 and not summary["faults"]
+    results = [json.loads(line)["result"] for line in (tmp_path / "match" / "results.jsonl").read_text().splitlines()]
+    assert results == ["W+R", "B+R"]
+
+
+def test_a_match_whose_engine_is_ended_again_and_again_stops_and_counts_nothing(stub: Any, tmp_path: Path) -> None:
+    players = f"players={{ended: '{stub('C3', 'term', name='ended')}', other: '{stub('D4', name='other')}'}}"
+    with pytest.raises(MatchError, match=r"ended by SIGTERM .*3 times in one game, which is not counted"):
+        play_match.run(config(tmp_path, players, "games=2"))
+    assert not (tmp_path / "match" / "results.jsonl").exists()
+
+
+def test_an_engine_that_can_not_play_loses_no_games(stub: Any, tmp_path: Path) -> None:
+    """What it says to its first genmove is told before the match: a net that is not there, say."""
+    players = f"players={{empty: '{stub('no-net', name='empty')}', other: '{stub('D4', name='other')}'}}"
+    with pytest.raises(MatchError, match="empty answers 'genmove B' with: there is no net"):
+        play_match.run(config(tmp_path, players, "games=2"))
+    assert not (tmp_path / "match" / "results.jsonl").exists()
+
+
+def test_two_do_not_play_one_match(stub: Any, tmp_path: Path) -> None:
+    players = f"players={{a: '{stub('C3', name='a')}', b: '{stub('D4', name='b')}'}}"
+    with match_runner.kept_alone(tmp_path / "match"), pytest.raises(MatchError, match="this match is being played"):
+        play_match.run(config(tmp_path, players, "games=2"))
+    assert play_match.run(config(tmp_path, players, "games=2"))["games"] == 2
 
 
 def test_mistakes_are_one_sentence(stub: Any, tmp_path: Path) -> None:
@@ -331,6 +375,11 @@ def test_mistakes_are_one_sentence(stub: Any, tmp_path: Path) -> None:
         ([f"black='{stub()}'", "white=policy_only", "main_time=1", "overtime=5"], "overtime"),
         ([f"black='{stub()}'", "white=policy_only", "main_time=-1"], "main_time=-1: from 0 up"),
         ([f"black='{stub()}'", "white=policy_only", "move_timeout=-1"], "move_timeout=-1"),
+        ([f"black='{stub()}'", "white=policy_only", "komi=nan"], "komi=nan: a number that ends"),
+        ([f"black='{stub()}'", "white=policy_only", "main_time=inf"], "main_time=inf: a number that ends"),
+        ([f"black='{stub()}'", "white=policy_only", "output=null"], "output=null: a word is expected"),
+        (["players=[policy_only,uct]"], "names are wanted"),
+        (["players=policy_only"], "names are wanted"),
     ):
         with pytest.raises(ValueError, match=text):
             play_match.run(config(tmp_path, *overrides))
@@ -357,7 +406,14 @@ def test_a_match_does_not_go_on_with_other_nets_or_another_search(tmp_path: Path
     assert len(kept["settings"]) == 2
     for settings in kept["settings"].values():
         assert settings["search"]["lam"] == 0.5 and settings["nets"]["rollout"].startswith("net.safetensors ")
+        assert settings["manners"]["resign"] == -0.8 and settings["manners"]["seconds"] == 5
         settings["search"]["lam"] = 0.25
+    about.write_text(json.dumps(kept))
+    with pytest.raises(MatchError, match="other settings"):
+        play_match.run(config(tmp_path, *given))
+    for settings in kept["settings"].values():
+        settings["search"]["lam"] = 0.5
+        settings["manners"]["resign"] = -0.9
     about.write_text(json.dumps(kept))
     with pytest.raises(MatchError, match="other settings"):
         play_match.run(config(tmp_path, *given))

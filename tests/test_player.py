@@ -359,6 +359,43 @@ def test_with_no_time_left_nobody_is_asked() -> None:
     assert player.genmove(BLACK).move in range(25) and not thinker.seen
 
 
+class Quick(Scripted):
+    """Can also say at once what it would look at first."""
+
+    def at_once(self, board: Board) -> Report:
+        return Report((Candidate(7, 0, 0.9, 0.0, NAN, NAN, (7,)),), 0.0, 0, 0.0)
+
+
+def test_with_little_time_left_the_search_says_what_it_would_look_at_first() -> None:
+    for seconds, expected in ((0.12, {7}), (0.0, set(range(25)))):
+        thinker = Quick((0, 0.0))
+        player = player_with(thinker)
+        assert player.thinker is thinker
+        player.set_time(TimeRules("absolute", 10.0))
+        player.sides[BLACK].clock.main = seconds
+        choice = player.genmove(BLACK)
+        assert choice.move in expected and choice.why == "time is short" and not thinker.seen
+
+
+def test_time_rules_told_again_in_the_middle_of_a_game_change_nothing() -> None:
+    """Some controllers tell them before each move, and what is left after them, cut to whole seconds."""
+    rules = TimeRules("absolute", 10.0)
+    player = player_with(Scripted((0, 0.0), (1, 0.0)))
+    player.set_time(rules)
+    player.genmove(BLACK)
+    clock = player.sides[BLACK].clock
+    clock.main, clock.overruns = 3.9, [0.7, 0.7]
+    player.set_time(TimeRules("absolute", 10.0))
+    clock = player.sides[BLACK].clock
+    clock.set_left(3, 0)
+    assert (clock.main, clock.overrun) == (3.9, 0.7)
+    player.set_time(TimeRules("absolute", 20.0))  # other ones begin, with what moves were found to cost
+    assert (player.sides[BLACK].clock.main, player.sides[BLACK].clock.overrun) == (20.0, 0.7)
+    player.new_game()
+    player.set_time(TimeRules("absolute", 20.0))
+    assert (player.sides[BLACK].clock.main, player.sides[BLACK].clock.overrun) == (20.0, 0.0)
+
+
 def test_a_clock_does_not_run_while_nets_load() -> None:
     made: list[int] = []
 
