@@ -27,6 +27,7 @@ versions. `DatasetFile` compares them before use.
 """
 
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ import numpy as np
 
 from data.errors import first_line
 from data.features import FEATURES, PLANES, ROW_BYTES, plane_names
+from data.metadata import to_compensation
 
 SCHEMA = 1
 CHUNK = 256  # positions; one chunk is what the loader reads at once
@@ -126,6 +128,12 @@ class DatasetFile:
         """A column of games, whole; text comes as an array of str."""
         column = self.games[name]
         return column.asstr()[:] if h5py.check_string_dtype(column.dtype) else column[:]
+
+    @cached_property
+    def area_komi(self) -> np.ndarray:
+        """float32 [games]: White's points where area is counted, as rollouts do: komi, and what handicap stones are worth."""
+        told = zip(self.column("handicap").tolist(), self.column("rules"), strict=True)
+        return self.column("komi") + np.array([to_compensation(handicap, rules) for handicap, rules in told], np.float32)
 
     def close(self) -> None:
         if self._file is not None:

@@ -78,7 +78,7 @@ class LoadedPool:
 
     @cached_property
     def komi(self) -> np.ndarray:
-        return komi_bytes(self.file.games["komi"][:][self.columns["game"]], self.columns["to_play"])
+        return komi_bytes(self.file.area_komi[self.columns["game"]], self.columns["to_play"])
 
     def batch(self, k: int, planes: int) -> Batch:
         size, slots, turns = self.size, self.slots[k], self.turns[k]

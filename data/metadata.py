@@ -81,8 +81,8 @@ def to_compensation(handicap: int, rules: str) -> float:
     rules count no stones, and Chinese ones give White as much. AGA rules give one less, New Zealand's nothing."""
     if handicap < 2:
         return 0.0
-    name = rules.strip().lower()
-    return 0.0 if name in ("nz", "new zealand") else float(handicap - (name == "aga"))
+    name = rules.strip().lower().replace("_", " ").replace("-", " ")
+    return 0.0 if name in ("nz", "new zealand", "tromp taylor") else float(handicap - (name in ("aga", "bga")))
 
 
 def _read_result(text: str) -> tuple[str, int]:

@@ -70,7 +70,7 @@ def lz_line(engine: "Engine", report: Report, who: int, wanted: Wanted) -> str:
 
 def kata_line(engine: "Engine", report: Report, who: int, wanted: Wanted) -> str:
     board = engine.player.board
-    return to_kata(report, board.size, board.komi, who, wanted)
+    return to_kata(report, board.size, engine.player.area_komi, who, wanted)
 
 
 def genmove_with(engine: "Engine", arguments: list[str], line: Line) -> str:

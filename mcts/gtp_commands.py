@@ -195,8 +195,8 @@ def kgs_rules(engine: "Engine", arguments: list[str]) -> str:
     if rules not in KO_OF_RULES:
         raise GtpError(f"rules: one of {', '.join(KO_OF_RULES)}")
     if rules == "japanese":
-        engine.log("Japanese rules were asked for; area is counted here all the same")
-    engine.player.set_rules(KO_OF_RULES[rules], agreed=rules != "tromp-taylor")
+        engine.log("Japanese rules were asked for; area is counted here all the same, less what handicap stones are worth")
+    engine.player.set_rules(KO_OF_RULES[rules], counting=rules, agreed=rules != "tromp-taylor")
     return ""
 
 

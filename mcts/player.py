@@ -19,6 +19,7 @@ import numpy as np
 
 from data.board import Board
 from data.coords import BLACK, MAX_SIZE, PASS, WHITE, to_gtp
+from data.metadata import to_compensation
 from data.record import GameRecord
 from mcts.clock import Clock, TimeRules
 from mcts.dead_stones import Judgement, judge, to_result
@@ -29,7 +30,7 @@ from mcts.rollouts import Rollouts
 
 RESIGN = -1  # instead of a move
 VARIED_TURNS = 30  # of a game, to which the temperature applies
-USUAL_KOMI = (0.0, 8.0)  # of the games that value nets learn from, with handicap and without
+USUAL_KOMI = (0.0, 10.0)  # of the games that value nets learn from, and what handicap stones are worth
 AT_ONCE = 0.1  # seconds that must be left to ask a search for what it would look at first
 NAKADE = 6  # stones that may fill an eye from within
 
@@ -86,6 +87,7 @@ class Player:
         self.now = now
         self.fallback = RandomPlayer(seed=seed, name="fallback")
         self.ko = "positional"
+        self.counting = ""  # the name of the rules, if they were told: they say what handicap stones are worth
         self.agreed = self.manners.agreed
         self.board = Board(size, komi=komi)
         self.rules = TimeRules()
@@ -116,10 +118,27 @@ class Player:
         self.rest()
         self.board.komi = komi
 
-    def set_rules(self, ko: str, *, agreed: bool) -> None:
+    def set_rules(self, ko: str, *, counting: str, agreed: bool) -> None:
         self.rest()
+        self.counting = counting
         self.ko = self.board.ko_rule = ko
         self.agreed = agreed
+
+    @property
+    def handicap(self) -> int:
+        """Black's stones before the first move; 0 where White has some too, or there is one alone."""
+        return len(self.placed) if len(self.placed) > 1 and set(self.placed.values()) == {BLACK} else 0
+
+    @property
+    def area_komi(self) -> float:
+        """White's points where area is counted: komi, and under rules that were told what they give for handicap stones."""
+        return self.board.komi + (to_compensation(self.handicap, self.counting) if self.counting else 0.0)
+
+    def counted(self) -> Board:
+        """The board as it is counted."""
+        board = self.board.copy()
+        board.komi = self.area_komi
+        return board
 
     def begin_anew(self) -> None:
         """Another game: the thinker for its board forgets the one before, or is made now if a clock will run."""
@@ -182,7 +201,6 @@ class Player:
         """The game so far, ready for `write_game`."""
         points = sorted(self.placed)
         moves = self.board.moves
-        handicap = len(points) if points and all(self.placed[point] == BLACK for point in points) and len(points) > 1 else 0
         return GameRecord(
             size=self.board.size,
             moves=np.array([move for move, _ in moves], np.int16),
@@ -193,7 +211,7 @@ class Player:
             komi=self.board.komi,
             rules="Chinese",
             result=result,
-            handicap=handicap,
+            handicap=self.handicap,
             first=self.board.to_play if points and not moves else 0,
             black_name=black,
             white_name=white,
@@ -300,7 +318,7 @@ class Player:
 
     def warn_of_komi(self, thinker: Thinker) -> None:
         """Once for each unusual komi: what a value net says is of games with the usual ones, told komi or not."""
-        komi = self.board.komi
+        komi = self.area_komi
         if komi != self.told_komi and not USUAL_KOMI[0] <= komi <= USUAL_KOMI[1] and not getattr(thinker, "sees_komi", True):
             self.log(f"komi is {komi:g}: the value net learned from games with other ones, and can only guess; rollouts count it")
         self.told_komi = komi
@@ -316,7 +334,7 @@ class Player:
 
     def position(self, colour: int) -> Board:
         """What a thinker is shown. After two passes the game goes on: somebody wants to see it cleaned up."""
-        board = self.board.copy()
+        board = self.counted()
         board.to_play = colour
         if board.ended:
             board.record["passes"] = 0
@@ -405,7 +423,7 @@ class Player:
 
     def judge(self) -> Judgement:
         self.rest()
-        return judge(self.board, self.rollouts())
+        return judge(self.counted(), self.rollouts())
 
     def rollouts(self) -> Rollouts | None:
         """Those of the thinker, which know more than uniform ones; none before there is one, and where it has none."""
@@ -413,7 +431,7 @@ class Player:
 
     def final_score(self) -> str:
         """Without dead stones where players agree about them, else with all as they stand."""
-        return to_result(self.judge().score if self.agreed else self.board.score())
+        return to_result(self.judge().score if self.agreed else self.counted().score())
 
 
 def draw_by_visits(candidates: list[Candidate], temperature: float, random: np.random.Generator) -> Candidate:

@@ -18,6 +18,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.markup import escape
 
+from data.metadata import to_compensation
 from pipelines.analysis_sgf import COSTLY, chance, share
 from pipelines.console import BuildProgress, console, make_table
 from pipelines.options import OptionError
@@ -45,7 +46,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     record = read_game(path)
     komi = options["komi"] if options["komi"] is not None else (7.5 if math.isnan(record.komi) else float(record.komi))
     folder = made_folder(options["output"])
-    rows, complete = analyse(record, komi, thinkers, options)
+    area_komi = komi + to_compensation(record.handicap, record.rules)
+    rows, complete = analyse(record, area_komi, thinkers, options)
     found = {"game": str(path), "black": record.black_name, "white": record.white_name, "komi": komi, "moves": rows}
     show(found, rows)
     files = write_all(folder, path.stem, record, found, rows)

@@ -73,7 +73,7 @@ def check(options: dict[str, Any]) -> None:
 def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """int8 [games, points], and Black's mean lead in points float32 [games]."""
     from data.board_kernels import VERTICES, new_boards, to_vertex
-    from data.metadata import to_compensation, to_margin
+    from data.metadata import to_margin
     from data.owners import SURE
     from data.patterns import Games
     from data.replay_kernels import replay
@@ -81,9 +81,7 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
     from mcts.rollout_policy import PolicyRollouts
 
     games, rollouts, count = Games(file), PolicyRollouts(policy), options["rollouts"]
-    handicap, winner = file.games["handicap"][:].tolist(), file.games["winner"][:]
-    compensation = [to_compensation(*of_game) for of_game in zip(handicap, file.column("rules"), strict=True)]
-    white_has = file.games["komi"][:] + np.array(compensation)
+    winner, white_has = file.games["winner"][:], file.area_komi
     margin = np.array([to_margin(result) for result in file.column("result")])
     usable = np.flatnonzero(file.games["value"][:])
     owners = np.zeros((len(file.games["value"]), file.size**2), np.int8)

@@ -181,7 +181,7 @@ def judge(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     material = choose(file, "test", "value", None, options["seed"], source=options["source"])
     chosen = np.sort(shuffled(len(material.rows), key(options["seed"], "positions"))[: options["positions"]])
     columns = {name: read_rows(file.positions[name], material.rows[chosen]) for name in ("game", "ply", "outcome", "to_play")}
-    komi = file.games["komi"][:][columns["game"]]
+    komi = file.area_komi[columns["game"]]
     games, players, count = Games(file), rollouts_of(options, patterns, file.size), options["rollouts"]
 
     def work(number: int) -> list[float]:

@@ -238,7 +238,7 @@ def sample(file: DatasetFile, split: str, count: int, seed: int) -> tuple[np.nda
     first, stop = file.split_rows[split]
     rows = first + np.unique(hashed(key(seed, "export", split), np.arange(count)) % np.uint64(stop - first)).astype(np.int64)
     packed, to_play, game = (read_rows(file.positions[name], rows) for name in ("planes", "to_play", "game"))
-    return packed, to_play, file.games["komi"][:][game]
+    return packed, to_play, file.area_komi[game]
 
 
 def compare(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path], options: dict[str, Any]) -> list[dict[str, Any]]:

@@ -127,6 +127,17 @@ def test_passes_that_end_the_game_cost_nothing_and_tell_the_score(tmp_path: Path
     assert text.count("The game is over: W+15.5 with dead stones taken off.") == 2
 
 
+@pytest.mark.usefixtures("known")
+def test_handicap_stones_are_paid_for_where_area_is_counted(tmp_path: Path) -> None:
+    """Else a finished game would be told to have ended otherwise than its players counted."""
+    walls = "".join(f";W[e{row}];B[d{row}]" for row in "abcdefgh") + ";W[ei]"
+    for rules, result in (("Japanese", "W+11.5"), ("AGA", "W+10.5")):
+        (tmp_path / "a game.sgf").write_text(f"(;GM[1]SZ[9]HA[2]KM[0.5]RU[{rules}]AB[di][ci]{walls};B[];W[])")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(globals(), "STANDINGS", (0.9, -0.9) * 10)
+            assert analyze_game.run(config(tmp_path, "first=18"))["moves"][-1]["counted"] == result
+
+
 def test_a_value_net_that_plays_no_part_has_no_column(tmp_path: Path) -> None:
     """The ends of games count as its answers in the tree, but they are not its own."""
     for how in (["search=rollouts_only"], ["search.lam=1"], ["search=uct"]):

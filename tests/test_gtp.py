@@ -492,6 +492,21 @@ def test_scores_and_the_fate_of_stones() -> None:
     talk.refuse("lambdago-candidates")
 
 
+def test_rules_that_were_told_say_what_handicap_stones_are_worth() -> None:
+    """Black's four stones own the board: 81 points less komi, and less what White is given for them."""
+    talk = Talk(9)
+    talk.ask("komi 0.5")
+    talk.ask("fixed_handicap 4")
+    assert talk.ask("final_score") == "B+80.5"
+    for rules, score in (("chinese", "B+76.5"), ("japanese", "B+76.5"), ("aga", "B+77.5"), ("new_zealand", "B+80.5")):
+        talk.ask(f"kgs-rules {rules}")
+        assert talk.ask("final_score") == score, rules
+    talk.ask("kgs-rules chinese")
+    assert talk.player.position(WHITE).komi == 4.5 and talk.ask("get_komi") == "0.5"
+    talk.ask("clear_board")
+    assert talk.player.position(BLACK).komi == 0.5
+
+
 def test_rules_chat_and_the_rest(talk: Talk) -> None:
     talk.ask("kgs-rules chinese")
     talk.ask("kgs-rules japanese")

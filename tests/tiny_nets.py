@@ -54,7 +54,7 @@ def judged_dataset(path: Path, **how: Any) -> Path:
         winner = np.zeros(count, np.int8)
         winner[positions["game"][:]] = positions["outcome"][:] * positions["to_play"][:]
         games["winner"] = winner
-        games["handicap"] = np.where(np.arange(count) % 3 == 0, 2, 0).astype(np.int8)
+        games["handicap"][:] = np.where(np.arange(count) % 3 == 0, 2, 0)
         games.create_dataset("source", (count,), h5py.string_dtype("utf-8"))
         games["source"][:] = [f"games/{'kgs' if k % 2 else 'pro'}.zip!{k}.sgf" for k in range(count)]
     return path
