@@ -77,12 +77,18 @@ def to_margin(result: str) -> float:
 
 
 def to_compensation(handicap: int, rules: str) -> float:
-    """Points that White has beyond komi when area is counted: Black's stones placed before the game count as area, while Japanese
-    rules count no stones, and Chinese ones give White as much. AGA rules give one less, New Zealand's nothing."""
+    """Points that White has beyond komi when area is counted.
+
+    Chinese rules give White a point for each handicap stone, AGA rules one less, New Zealand's none. Japanese ones count no
+    stones, and in area Black's are one less, too: those placed and those played since, less White's, who moved first. (One
+    more where Black also moved last, as it has one more in an even game then. Over all games both come to half a point.)
+    """
     if handicap < 2:
         return 0.0
     name = rules.strip().lower().replace("_", " ").replace("-", " ")
-    return 0.0 if name in ("nz", "new zealand", "tromp taylor") else float(handicap - (name in ("aga", "bga")))
+    if name in ("nz", "new zealand", "tromp taylor"):
+        return 0.0
+    return float(handicap if name.startswith("chinese") else handicap - 1)
 
 
 def _read_result(text: str) -> tuple[str, int]:

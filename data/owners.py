@@ -20,11 +20,12 @@ from data.hdf5 import DatasetError, DatasetFile, column_filter
 
 SURE = 127
 WHAT = "LambdaGo owners"
+SCHEMA = 2  # 1 took the margins of handicap games for leads in area
 
 
 def write_owners(path: Path, file: DatasetFile, owners: np.ndarray, about: dict[str, Any]) -> None:
     with atomic.NewFile(path) as new:
-        new.file.attrs["what"] = WHAT
+        new.file.attrs["what"], new.file.attrs["schema"] = WHAT, SCHEMA
         new.file.attrs["about"] = json.dumps(about, sort_keys=True)
         for name, values in (("owners", owners), *((column, file.games[column][:]) for column in ("identity", "value"))):
             new.file.create_dataset(
@@ -50,6 +51,8 @@ def read_owners(path: str | Path, file: DatasetFile) -> np.ndarray:
         with h5py.File(path, "r", locking=False) as held:
             if held.attrs.get("what") != WHAT:
                 raise DatasetError(f"{path}: holds no owners; pipelines/estimate_owners.py makes such a file")
+            if held.attrs.get("schema", 1) != SCHEMA:
+                raise DatasetError(f"{path}: made by another version of this program; run estimate_owners.py again")
             if not np.array_equal(held["identity"][:], file.games["identity"][:]):
                 raise DatasetError(f"{path}: owners of other games than those of {file.path}; run estimate_owners.py with that")
             if ((file.games["value"][:] != 0) & (held["value"][:] == 0)).any():

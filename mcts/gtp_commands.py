@@ -185,7 +185,7 @@ def hand_out(engine: "Engine", points: list[int]) -> str:
     board = engine.player.board
     if board.ply or board.colours().any():
         raise GtpError("board not empty")
-    engine.player.place(dict.fromkeys(points, BLACK), WHITE)
+    engine.player.place(dict.fromkeys(points, BLACK), WHITE, handicap=len(points))
     return " ".join(to_gtp(point, board.size) for point in points)
 
 

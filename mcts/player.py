@@ -93,6 +93,7 @@ class Player:
         self.rules = TimeRules()
         self.sides = self.new_sides()
         self.placed: dict[int, int] = {}  # set-up before the first move: point -> colour
+        self.handicap = 0  # how many of these, or of the first moves, are Black's handicap
         self.known: dict[int, Thinker] = {}
         self.opening = threading.Lock()  # of a thinker: it may be made ahead in another thread
         self.random = np.random.default_rng(seed)  # of moves that are drawn by visits
@@ -107,6 +108,7 @@ class Player:
         size = self.board.size if size is None else size
         self.board = Board(size, komi=self.board.komi if komi is None else komi, ko=self.ko)
         self.placed = {}
+        self.handicap = 0
         self.sides = self.new_sides()
         self.last = None
         self.begin_anew()
@@ -118,16 +120,11 @@ class Player:
         self.rest()
         self.board.komi = komi
 
-    def set_rules(self, ko: str, *, counting: str, agreed: bool) -> None:
+    def set_rules(self, ko: str, *, agreed: bool, counting: str = "") -> None:
         self.rest()
         self.counting = counting
         self.ko = self.board.ko_rule = ko
         self.agreed = agreed
-
-    @property
-    def handicap(self) -> int:
-        """Black's stones before the first move; 0 where White has some too, or there is one alone."""
-        return len(self.placed) if len(self.placed) > 1 and set(self.placed.values()) == {BLACK} else 0
 
     @property
     def area_komi(self) -> float:
@@ -176,7 +173,7 @@ class Player:
         for side in self.sides.values():
             side.bad_turns = 0
 
-    def place(self, stones: dict[int, int], to_play: int) -> None:
+    def place(self, stones: dict[int, int], to_play: int, *, handicap: int = 0) -> None:
         """Set-up on an empty board: handicap, or a whole position without history."""
         self.rest()
         fresh = Board(self.board.size, komi=self.board.komi, ko=self.ko)
@@ -186,6 +183,7 @@ class Player:
         fresh.to_play = to_play
         self.board = fresh
         self.placed = dict(stones)
+        self.handicap = handicap
 
     def load(self, record: GameRecord, moves: int | None = None) -> None:
         """The position of a record after so many moves; raises ValueError where it is not legal."""
@@ -193,7 +191,7 @@ class Player:
         count = len(record.moves) if moves is None else min(moves, len(record.moves))
         komi = self.board.komi if np.isnan(record.komi) else float(record.komi)
         board, placed = replay(record, count, komi, self.ko)
-        self.board, self.placed = board, placed
+        self.board, self.placed, self.handicap = board, placed, record.handicap
         self.sides = self.new_sides()
         self.begin_anew()
 
@@ -209,7 +207,7 @@ class Player:
             setup_point=np.array(points, np.int16),
             setup_colour=np.array([self.placed[point] for point in points], np.int8),
             komi=self.board.komi,
-            rules="Chinese",
+            rules=self.counting or ("tromp-taylor" if self.handicap else "Chinese"),  # the latter would pay for the stones
             result=result,
             handicap=self.handicap,
             first=self.board.to_play if points and not moves else 0,

@@ -192,7 +192,7 @@ class Search:
         thought, tree = self.thought, self.tree
         if thought.left(tree.finished) <= 0:
             return True
-        if thought.looks_whether_settled() and thought.settled(tree.leaders(), tree.started, tree.finished):
+        if thought.due_to_settle() and thought.settled(tree.leaders(), tree.started, tree.finished):
             return True
         return thought.out_of_time() and not thought.extended(tree.leaders()[2])
 

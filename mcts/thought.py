@@ -1,10 +1,11 @@
 """`Thought`: one call of `think`, and whether it may end.
 
-    thought.out_of_time()                      told to stop, or the deadline is past
-    thought.settled(first, second, ...)        nothing that could still happen would change the move
-    thought.extended(...)                      at the deadline, once: more time, where the move is hard to decide
+    thought.out_of_time()     told to stop, or the deadline is past
+    thought.due_to_settle()   now and then, where `Limits` allow it: time to ask `settled`
+    thought.settled(...)      nothing that could still happen would change the move
+    thought.extended(...)     at the deadline, once, where `Limits` allow it: more time, since the move is hard to decide
 
-Seconds are those of `time.perf_counter`. What `Limits` do not allow is never done.
+Seconds are those of `time.perf_counter`.
 """
 
 import time
@@ -53,8 +54,8 @@ class Thought:
         """Simulations that may still be started."""
         return 1 << 30 if self.limits.simulations is None else self.limits.simulations - started
 
-    def looks_whether_settled(self) -> bool:
-        """Whether it is time for that."""
+    def due_to_settle(self) -> bool:
+        """Whether it is time to look; the next time is a little later."""
         now = time.perf_counter()
         if now < self.next_settling:
             return False

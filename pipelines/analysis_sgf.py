@@ -1,9 +1,9 @@
-"""An analysed game as SGF: the record as it was given, with its own comments and variations, and ours beside them.
+"""An analysed game as SGF: the first one of the file as it was given, with its own comments and variations, and ours beside them.
 
-    annotated(content, record, rows)    SGF text; rows as `analyze_game.make_row` makes them
+    annotated(content, record, rows)    SGF text, and whether it is the author's; rows as `analyze_game.make_row` makes them
 
 Each analysed move gets a comment, behind what its author wrote; a move that cost much gets what was preferred as a variation. A
-record that a strict reader can't follow move for move is written anew, without what stood beside its moves.
+record that a strict reader can't follow move for move is written anew, without what its author wrote beside the moves.
 """
 
 import re
@@ -20,18 +20,19 @@ COSTLY = 0.1  # of the mover's value, from -2 to +2: five points of chance
 LETTERS = {1: "b", -1: "w"}
 
 
-def annotated(content: bytes, record: GameRecord, rows: list[dict[str, Any]]) -> str:
+def annotated(content: bytes, record: GameRecord, rows: list[dict[str, Any]]) -> tuple[str, bool]:
     game = as_given(content, record)
+    given = game is not None
     if game is None:
-        return write_game(record, {row["number"] - 1: comment(row) for row in rows})
+        game = sgf.Sgf_game.from_string(write_game(record))
     moves = [node for node in game.get_main_sequence() if node.get_move()[0] is not None]
     for row in rows:
         node = moves[row["number"] - 1]
         own = node.get("C") if node.has_property("C") else ""
         node.set("C", "\n\n".join(text for text in (own.strip(), comment(row)) if text))
-        if (row["loss"] or 0) >= COSTLY and row["best"] != row["move"]:
+        if (row["loss"] or 0) >= COSTLY and row["best"] != row["move"] and node.parent is not None:
             add_line(node.parent, row, record.size)
-    return str(game.serialise().decode("utf-8"))
+    return game.serialise().decode("utf-8"), given
 
 
 def as_given(content: bytes, record: GameRecord) -> sgf.Sgf_game | None:

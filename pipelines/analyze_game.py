@@ -43,14 +43,14 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     options = checked(plain(cfg))
     path = Path(str(options["game"])).expanduser().absolute()
     thinkers = Thinkers(thinker_options(options), lambda text: console.print(text, markup=False))
-    record = read_game(path)
+    record, content = read_game(path), path.read_bytes()
     komi = options["komi"] if options["komi"] is not None else (7.5 if math.isnan(record.komi) else float(record.komi))
     folder = made_folder(options["output"])
     area_komi = komi + to_compensation(record.handicap, record.rules)
     rows, complete = analyse(record, area_komi, thinkers, options)
     found = {"game": str(path), "black": record.black_name, "white": record.white_name, "komi": komi, "moves": rows}
     show(found, rows)
-    files = write_all(folder, path.stem, record, found, rows)
+    files = write_all(folder, path.stem, record, content, found)
     console.print(f"{', '.join(file.name for file in files)} in {folder}", markup=False, soft_wrap=True)
     if not complete:
         raise KeyboardInterrupt
@@ -128,6 +128,7 @@ def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict
                     standings.append(None)  # what is counted there is no opinion, and passing costs nothing
                     if ply < last:
                         rows.append(counted_row(record, ply, board, thinker))
+                        progress.advance(1)
                     continue
                 shown = board.copy()
                 shown.ko_rule = "positional"  # not held against the record, but against what is advised
@@ -283,19 +284,24 @@ def conclusions(rows: list[dict[str, Any]]) -> list[str]:
     return texts
 
 
-def write_all(folder: Path, stem: str, record: "GameRecord", found: dict[str, Any], rows: list[dict[str, Any]]) -> list[Path]:
+def write_all(folder: Path, stem: str, record: "GameRecord", content: bytes, found: dict[str, Any]) -> list[Path]:
+    """The figures first: whatever is wrong with the rest, they are kept."""
     from data.atomic import write_text
     from pipelines.analysis_sgf import annotated
     from pipelines.match_plots import game_chart
 
     sgf, png, table = (folder / f"{stem}.{suffix}" for suffix in ("analysis.sgf", "png", "json"))
-    write_text(sgf, annotated(Path(found["game"]).read_bytes(), record, rows))
+    rows = found["moves"]
+    write_text(table, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    text, given = annotated(content, record, rows)
+    write_text(sgf, text)
+    if not given:
+        console.print(f"{sgf.name}: written anew; what stood beside the moves of the record could not be kept", markup=False)
     title = f"{found['black'] or 'Black'} - {found['white'] or 'White'}"
     simulations = sorted(row["simulations"] for row in rows)[len(rows) // 2]
     thought = f"; {simulations:,} simulations a move" if simulations > 1 else ""
     subtitle = f"{record.date or 'undated'}, komi {found['komi']:g}, {record.result}{thought}"
     game_chart(png, rows, title, subtitle)
-    write_text(table, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     return [table, png, sgf]
 
 

@@ -30,6 +30,7 @@ from pipelines.wiring import plain, script
 
 FORMATS = {"safetensors": "weights", "onnx": "onnx", "int8": "int8"}
 ENGINES = {"weights": "fp32", "onnx": "onnx", "int8": "int8"}  # that a file is compared in
+JUDGED = {"weights": "torch", "onnx": "onnxruntime fp32", "int8": "onnxruntime int8"}  # as evaluations call who answered from it
 TYPES: dict[str, Any] = {
     **dict.fromkeys(("checkpoint", "output"), str),
     **dict.fromkeys(("dataset", "name", "evaluation", "notes"), str | None),
@@ -111,7 +112,8 @@ def kept(card: Card, path: Path, paths: dict[str, Path]) -> Card:
             if name not in going and there.is_file() and describe(there) == entry:
                 files[name] = entry
         parity = {name: figures for name, figures in card.parity.items() if name in files}
-        if card.accuracy.get("engine") not in [ENGINES[kind] for kind in going.values() if kind in ENGINES]:
+        judged = str(card.accuracy.get("engine"))
+        if not any(judged.startswith(JUDGED[kind]) for kind in going.values() if kind in JUDGED):
             accuracy = card.accuracy
     return replace(card, files=files, parity=parity, accuracy=accuracy)
 

@@ -43,7 +43,9 @@ class Killed(Gone):
     """Somebody else ended it: a session that stops, a system without memory, a hand. That says nothing about how it plays."""
 
 
-FROM_OUTSIDE = [-getattr(signal, name) for name in ("SIGTERM", "SIGKILL", "SIGINT", "SIGHUP") if hasattr(signal, name)]
+OUTSIDE = [getattr(signal, name) for name in ("SIGTERM", "SIGKILL", "SIGINT", "SIGHUP") if hasattr(signal, name)]
+# As Python tells it, and as a shell or a program that notices it does.
+FROM_OUTSIDE = {code: number for number in OUTSIDE for code in (-number, 128 + number)}
 
 
 class GtpEngine:
@@ -110,7 +112,7 @@ class GtpEngine:
         except subprocess.TimeoutExpired:
             return Gone(f"{self.name} has closed its output instead of answering {command!r}")
         if code in FROM_OUTSIDE:
-            return Killed(f"{self.name} was ended by {signal.Signals(-code).name} instead of answering {command!r}")
+            return Killed(f"{self.name} was ended by {FROM_OUTSIDE[code].name} instead of answering {command!r}")
         return Gone(f"{self.name} ended with code {code} instead of answering {command!r}")
 
     def close(self) -> None:

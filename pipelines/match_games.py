@@ -75,7 +75,10 @@ class Counter:
             return board.score()
         if self.referee == "rollouts":
             return judge(board, shipped_rollouts(board.size)).score
-        if self.engine is None or self.engine.broken:
+        if self.engine is not None and self.engine.broken:
+            self.close()
+            self.engine = None
+        if self.engine is None:
             self.engine = GtpEngine(self.referee, "the referee")
         set_up(self.engine, board.size, board.komi)
         for move, colour in moves:
@@ -214,6 +217,8 @@ def finish(played: Played, board: Board, counter: Counter, why: str) -> Played:
     played.area = board.score()
     try:
         played.score = counter.count(board, played.moves)
+    except Killed:
+        raise
     except EngineError as error:
         played.score, why = judge(board, shipped_rollouts(board.size)).score, f"counted by rollouts: {error}"
     played.result = "Draw" if played.score == 0 else to_result(played.score)

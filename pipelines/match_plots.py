@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pipelines.analysis_sgf import COSTLY
 from pipelines.match_scores import Interval, wilson
 from pipelines.plots import COLOURS, FAINT, GREY, INK, figure, legend
 
@@ -85,10 +86,10 @@ def game_chart(path: Path, moves: Sequence[dict[str, Any]], title: str, subtitle
 
 
 def costliest(moves: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Up to five moves that cost five points of chance or more, none so close to another that their names would overlap."""
+    """Up to five moves that cost much, none so close to another that their names would overlap."""
     chosen: list[dict[str, Any]] = []
     for row in sorted(moves, key=lambda row: -(row["loss"] or 0)):
-        if (row["loss"] or 0) >= 0.1 and all(abs(row["number"] - other["number"]) > len(moves) / 20 for other in chosen):
+        if (row["loss"] or 0) >= COSTLY and all(abs(row["number"] - other["number"]) > len(moves) / 20 for other in chosen):
             chosen.append(row)
     return chosen[:5]
 

@@ -80,7 +80,7 @@ def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules
         changed = [key for key in about if before.get(key) != json.loads(json.dumps(about[key]))]
         if changed:
             raise MatchError(f"{folder} holds a match with other {', '.join(changed)} (see {file.name}); choose another output")
-        programs = before.get("programs", [])
+        programs = before.get("programs", ["an unknown version"])
         if program not in programs:
             if programs:
                 console.print(f"games so far were played by {', '.join(programs)}, the next ones are by {program}", markup=False)
@@ -90,10 +90,12 @@ def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules
 
 
 def filled(now: Any, before: Any) -> Any:
-    """What a file says, and where it says nothing what is so now."""
+    """What a file says, and where it says nothing what is so now; but a net that it does not speak of was not there."""
     if not isinstance(now, dict) or not isinstance(before, dict):
         return before
-    return before | {key: filled(value, before[key]) if key in before else value for key, value in now.items()}
+    told = {key: filled(value, before[key]) if key in before else value for key, value in now.items() if key != "nets"}
+    nets = {"nets": dict.fromkeys(now["nets"]) | before["nets"]} if "nets" in now and "nets" in before else {}
+    return before | told | nets
 
 
 def read_results(file: Path) -> dict[str, dict[str, Any]]:

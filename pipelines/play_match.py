@@ -132,7 +132,7 @@ def own_settings(overrides: list[str], name: str) -> dict[str, Any]:
     nets = {kind: getattr(chosen, kind) for kind in ("policy", "value", "rollout", "tree")}
     search = {key: value for key, value in asdict(chosen.search).items() if key != "threads"}  # a matter of the machine
     manners = {key: value for key, value in options.items() if key not in NO_MATTER and key not in nets}
-    contents = {kind: fingerprint(path) for kind, path in nets.items() if path is not None}
+    contents = {kind: path and fingerprint(path) for kind, path in nets.items()}
     return {"search": search, "manners": manners, "nets": contents}
 
 

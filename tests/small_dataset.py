@@ -47,7 +47,7 @@ def write_dataset(
         hdf5.create_column(group, "value", games, np.uint8)[:] = winner != 0
         hdf5.create_column(group, "komi", games, np.float32)[:] = np.arange(games) % 16 / 2
         hdf5.create_column(group, "handicap", games, np.int16)[:] = np.where(np.arange(games) % 7 == 0, 3, 0)
-        hdf5.create_column(group, "rules", games, hdf5.TEXT)[:] = ["AGA" if k % 2 else "Japanese" for k in range(games)]
+        hdf5.create_column(group, "rules", games, hdf5.TEXT)[:] = ["AGA" if k % 2 else "Chinese" for k in range(games)]
     return path
 
 

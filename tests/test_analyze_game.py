@@ -104,12 +104,23 @@ def test_what_its_author_wrote_beside_the_game_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("known")
-def test_a_record_no_strict_reader_can_follow_is_written_anew(tmp_path: Path) -> None:
+def test_a_record_no_strict_reader_can_follow_is_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Here a second game is glued to the first, and a bracket is missing."""
     (tmp_path / "a game.sgf").write_text(SGF[:-1].replace("(;B[aa])", ""))
     analyze_game.run(config(tmp_path))
-    record = read_games((tmp_path / "out" / "a game.analysis.sgf").read_bytes(), source="x", options=ReadOptions(size=9))[0]
+    text = (tmp_path / "out" / "a game.analysis.sgf").read_bytes()
+    record = read_games(text, source="x", options=ReadOptions(size=9))[0]
     assert isinstance(record, GameRecord) and record.moves.tolist() == [40, 20, 60, 361, 56]
+    assert b"Preferred: Black wins 75.0%" in text and "written anew" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("known")
+def test_a_costly_move_in_the_first_node_has_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "a game.sgf").write_text("(;GM[1]SZ[9]KM[6.5]B[ee];W[cc];B[gg])")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "STANDINGS", (0.9, -0.9, 0.9, 0.9))
+        assert analyze_game.run(config(tmp_path))["moves"][0]["loss"] == pytest.approx(1.8)
+    assert "The move costs 90.0 points" in (tmp_path / "out" / "a game.analysis.sgf").read_text()
 
 
 @pytest.mark.usefixtures("known")
@@ -129,9 +140,9 @@ def test_passes_that_end_the_game_cost_nothing_and_tell_the_score(tmp_path: Path
 
 @pytest.mark.usefixtures("known")
 def test_handicap_stones_are_paid_for_where_area_is_counted(tmp_path: Path) -> None:
-    """Else a finished game would be told to have ended otherwise than its players counted."""
+    """Else a finished game would be told to have ended otherwise than its players counted: here 26 points of territory and 36."""
     walls = "".join(f";W[e{row}];B[d{row}]" for row in "abcdefgh") + ";W[ei]"
-    for rules, result in (("Japanese", "W+11.5"), ("AGA", "W+10.5")):
+    for rules, result in (("Japanese", "W+10.5"), ("Chinese", "W+11.5"), ("NZ", "W+9.5")):
         (tmp_path / "a game.sgf").write_text(f"(;GM[1]SZ[9]HA[2]KM[0.5]RU[{rules}]AB[di][ci]{walls};B[];W[])")
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(globals(), "STANDINGS", (0.9, -0.9) * 10)

@@ -90,7 +90,7 @@ def test_owners_lean_to_how_the_game_was_recorded_to_end(tmp_path: Path) -> None
     assert -20 < resigned < alike - 3 and lead(tmp_path / "other", "KM[0.5]RE[B+R]") > alike + 3
 
 
-@pytest.mark.parametrize(("rules", "compensation"), [("Japanese", 4), ("Chinese", 4), ("AGA", 3), ("NZ", 0)])
+@pytest.mark.parametrize(("rules", "compensation"), [("Japanese", 3), ("Chinese", 4), ("AGA", 3), ("NZ", 0)])
 def test_black_owes_its_handicap_stones_where_area_is_counted(tmp_path: Path, rules: str, compensation: int) -> None:
     stones = "AB[cd][gd][cf][gf]"
     found = lead(tmp_path / rules, f"HA[4]KM[0.5]RU[{rules}]RE[B+10.5]", setup=stones)

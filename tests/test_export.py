@@ -137,7 +137,14 @@ def test_a_net_in_half_the_bytes_is_still_the_one_that_was_judged(made, tmp_path
     judged = export(tmp_path, *how, "formats=[safetensors]", f"evaluation={tmp_path / 'e' / 'metrics.json'}")["card"]
     assert judged["accuracy"]["by_symmetries"]["all"]["1"]
     assert judged["made"][CHECKSUM] == read_card(made["out"] / "policy.json").made[CHECKSUM]
-    assert export(tmp_path, *how, "formats=[onnx]")["card"]["accuracy"] == judged["accuracy"]  # judged in another engine's words
+    assert judged["accuracy"]["engine"] == "torch fp32"
+    assert export(tmp_path, *how, "formats=[onnx]")["card"]["accuracy"] == judged["accuracy"]
+    assert export(tmp_path, *how, "formats=[safetensors]")["card"]["accuracy"] == {}  # of a file that is gone
+
+
+def test_engines_are_called_on_cards_as_they_call_themselves(made):
+    for kind, path in (("weights", "policy.safetensors"), ("onnx", "policy.onnx"), ("int8", "policy.int8.onnx")):
+        assert open_net(made["out"] / path, device="cpu").name.startswith(export_model.JUDGED[kind]), kind
 
 
 def test_no_file_tells_where_it_was_made(made):

@@ -48,7 +48,7 @@ def test_planes_and_move_turn_together(tmp_path: Path, size: int, planes: int) -
                 expected = np.concatenate([expected, np.full((1, size, size), stored["to_play"][row] > 0, np.uint8)])
             if planes == 50:
                 game = stored["game"][row]
-                stones = 0 if game % 7 else 3 - game % 2  # see small_dataset.py: every seventh has 3, AGA rules count one less
+                stones = 0 if game % 7 else 3 - game % 2  # see small_dataset.py: every seventh has 3, AGA rules pay for one less
                 given = -stored["to_play"][row] * (file.games["komi"][game] + stones)
                 expected = np.concatenate([expected, np.full((1, size, size), 128 + 2 * given, np.uint8)])
             assert np.array_equal(np.moveaxis(batch["planes"][i], -1, 0), expected)

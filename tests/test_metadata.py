@@ -236,5 +236,5 @@ def test_margins_are_points_for_black() -> None:
 
 
 def test_compensation_is_what_rules_give_white_for_handicap_stones() -> None:
-    assert [to_compensation(stones, "Japanese") for stones in (0, 1, 2, 9)] == [0, 0, 2, 9]
-    assert [to_compensation(4, rules) for rules in ("Chinese", "", "AGA", "aga ", "NZ")] == [4, 4, 3, 3, 0]
+    assert [to_compensation(stones, "Chinese") for stones in (0, 1, 2, 9)] == [0, 0, 2, 9]
+    assert [to_compensation(4, rules) for rules in ("Japanese", "", "AGA", "aga ", "NZ", "new_zealand")] == [3, 3, 3, 3, 0, 0]

@@ -17,7 +17,7 @@ from data.record import GameRecord
 from data.sgf import ReadOptions, read_games
 from mcts.clock import TimeRules
 from pipelines import match_runner, play_match
-from pipelines.gtp_client import EngineError, Gone, GtpEngine, Refused, TooSlow
+from pipelines.gtp_client import EngineError, Gone, GtpEngine, Killed, Refused, TooSlow
 from pipelines.match_games import Counter, GameRules, draw_opening, play_game, to_score
 from pipelines.match_runner import MatchError
 from pipelines.match_scores import bradley_terry, elo_difference, groups, to_elo, wilson, win_matrix
@@ -44,6 +44,8 @@ for line in sys.stdin:
         left = list(words)
     if command[0] == "play" and "refuse" in words:
         answer = "? no"
+    if command[0] == "final_score" and "term" in words:
+        os.kill(os.getpid(), 15)
     if command[0] == "genmove":
         word = left.pop(0) if left else "pass"
         if word == "crash":
@@ -349,6 +351,25 @@ def test_a_match_whose_engine_is_ended_again_and_again_stops_and_counts_nothing(
     with pytest.raises(MatchError, match=r"ended by SIGTERM .*3 times in one game, which is not counted"):
         play_match.run(config(tmp_path, players, "games=2"))
     assert not (tmp_path / "match" / "results.jsonl").exists()
+
+
+def test_a_game_whose_referee_is_ended_is_not_counted_by_somebody_else(stub: Any, tmp_path: Path) -> None:
+    players = f"players={{a: '{stub('C3', name='a')}', b: '{stub('D4', name='b')}'}}"
+    with pytest.raises(MatchError, match=r"the referee was ended by SIGTERM instead of answering 'final_score', 3 times"):
+        play_match.run(config(tmp_path, players, "games=2", f'referee="{stub("term", name="counts")}"'))
+
+
+@pytest.mark.parametrize("code", [143, 137, 130])
+def test_a_shell_tells_in_other_numbers_who_ended_an_engine(code: int) -> None:
+    with pytest.raises(Killed, match="was ended by SIG"):
+        GtpEngine(f"{sys.executable} -c 'import sys; sys.exit({code})'", "shell").ask("name")
+
+
+def test_what_a_match_had_not_is_not_filled_in() -> None:
+    """Values that older ones did not keep can't differ; a net that was not there does."""
+    now = {"a": {"search": 1, "nets": {"policy": "p 1", "value": "v 1"}}}
+    assert match_runner.filled(now, {"a": {"nets": {"policy": "p 1", "value": "v 1"}}}) == now
+    assert match_runner.filled(now, {"a": {"nets": {"policy": "p 1"}}})["a"]["nets"] == {"policy": "p 1", "value": None}
 
 
 def test_an_engine_that_can_not_play_loses_no_games(stub: Any, tmp_path: Path) -> None:

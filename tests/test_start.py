@@ -78,7 +78,8 @@ def test_nets_of_another_width_are_refused(tmp_path: Path, filters: int, there: 
         pytest.skip("symmetric layers come in eights")
     arguments = {**POLICY, "filters": filters, "symmetric": there}
     path = write_checkpoint(tmp_path / "other.ckpt", tiny_net(arguments)[0], arguments)
-    before = (net := make_net({**POLICY, "symmetric": here})).state_dict()
+    net = make_net({**POLICY, "symmetric": here})
+    before = {name: value.clone() for name, value in net.state_dict().items()}
     with pytest.raises(StartError, match=rf"{filters} wide there and 16 here; say model\.net\.filters={filters}$"):
         begin_with(net, str(path))
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())

@@ -65,10 +65,10 @@ def test_simulations_that_may_still_start_bound_what_can_catch_up() -> None:
 
 
 def test_nothing_is_settled_before_a_tenth_of_the_time_or_where_it_may_not_be() -> None:
-    assert not thought(0.9, seconds=10.0, settle=True).looks_whether_settled()
+    assert not thought(0.9, seconds=10.0, settle=True).due_to_settle()
     ready = thought(1.1, seconds=10.0, settle=True)
-    assert ready.looks_whether_settled() and not ready.looks_whether_settled()  # and again some time later only
-    assert not thought(9.0, seconds=10.0).looks_whether_settled()
+    assert ready.due_to_settle() and not ready.due_to_settle()  # and again some time later only
+    assert not thought(9.0, seconds=10.0).due_to_settle()
 
 
 def test_time_is_extended_once_where_it_is_hard_to_decide_and_never_after_stop() -> None:
