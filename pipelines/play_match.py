@@ -117,6 +117,8 @@ def read_contestants(options: dict[str, Any]) -> Iterator[Contestant]:
     for name, given in players.items():
         command = to_command(given, str(name))
         is_own = command[: len(OWN)] == OWN
+        if is_own and options["referee"] == "area" and not any(word.startswith("agreed=") for word in command):
+            command.append("agreed=false")  # nobody takes dead stones off, so they have to be taken
         yield Contestant(str(name), tuple(command), own_settings(command[len(OWN) :], str(name)) if is_own else {})
 
 

@@ -23,7 +23,7 @@ from pipelines.match_runner import MatchError
 from pipelines.match_scores import bradley_terry, elo_difference, groups, to_elo, wilson, win_matrix
 from pipelines.match_summary import difference, finite
 from pipelines.play_match import short_name, to_command
-from pipelines.wiring import CONF, ROOT
+from pipelines.wiring import CONF, ROOT, plain
 
 # An engine of a few lines that starts at once. It answers genmove from a list of words, then passes; `no-time_left`
 # is a command that it does not know.
@@ -297,6 +297,15 @@ def test_names_and_commands() -> None:
         to_command("", "x")
     with pytest.raises(MatchError, match="white=gnugo 'x: not a command line"):
         to_command("gnugo 'x", "white")
+
+
+@pytest.mark.parametrize(("referee", "agreed"), [("area", False), ("rollouts", True)])
+def test_own_engines_are_told_when_all_stones_will_count(tmp_path: Path, referee: str, agreed: bool) -> None:
+    options = play_match.checked(
+        plain(config(tmp_path, "black=policy_only", "white='search=uct agreed=true'", f"referee={referee}"))
+    )
+    first, second = play_match.read_contestants(options)
+    assert (first.settings["manners"]["agreed"], second.settings["manners"]["agreed"]) == (agreed, True)
 
 
 def test_a_match_is_played_kept_and_gone_on_with(stub: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
