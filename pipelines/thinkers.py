@@ -218,5 +218,5 @@ def warm(thinker: Any, size: int) -> Any:
     thinker.think(Board(size), Limits(simulations=8))  # however long it takes: with a time it would end before all has run
     thinker.forget()
     sensible_moves(Board(size))
-    judge(Board(size), getattr(thinker, "rollouts", None), count=1)
+    judge(Board(size), getattr(thinker, "rollouts", None), count=2)
     return thinker
