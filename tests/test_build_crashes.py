@@ -1,5 +1,6 @@
 """A build that is stopped, killed, refused or out of disk: nothing half-written, nothing lost, and the same result in the end."""
 
+import contextlib
 import os
 import random
 import resource
@@ -490,16 +491,21 @@ def test_memory_does_not_grow_with_the_number_of_games(tmp_path):
 
 
 def test_ctrl_c_is_one_line_and_keeps_what_is_finished(tmp_path):
+    """On a busy machine a build may be over before it is noticed that it began: then another one is stopped."""
     source = write_zip(tmp_path / "a.zip", collect(120))
-    output = tmp_path / "o.h5"
-    process = subprocess.Popen(
-        command(source, output, workers=2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    deadline = time.monotonic() + 60
-    while not list(work_folder(output).glob("*.h5")) and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.005)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
-    _, errors = process.communicate(timeout=60)
+    for attempt in range(5):
+        output = tmp_path / f"{attempt}.h5"
+        process = subprocess.Popen(
+            command(source, output, workers=2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        deadline = time.monotonic() + 60
+        while not list(work_folder(output).glob("*.h5")) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
+        _, errors = process.communicate(timeout=60)
+        if process.returncode or not output.exists():
+            break
     assert (process.returncode, errors) == (130, "\nstopped\n")
     assert not output.exists() and not list(tmp_path.rglob(".tmp*"))
     assert build_here(source, output)["resumed"]
