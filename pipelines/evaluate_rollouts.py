@@ -269,7 +269,8 @@ def show_endings(found: dict[str, Any]) -> None:
     for name in ("policy", "uniform"):
         rate = wilson(found[name], found["games"])
         percent = f"{100 * rate.value:.1f}% (95%: {100 * rate.low:.1f} to {100 * rate.high:.1f})"
-        what = f"[bold]Final positions[/bold], {name} rollouts: within {found['points']:g} points of the score that was counted"
+        kinds = {"policy": "policy and uniform", "uniform": "uniform"}[name]  # of the former half are the latter: see `judge`
+        what = f"[bold]Final positions[/bold], {kinds} rollouts: within {found['points']:g} points of the score that was counted"
         console.print(f"{what} in {found[name]} of {found['games']:,} games: {percent}")
 
 
