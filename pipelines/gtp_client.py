@@ -1,7 +1,7 @@
 """Other programs that speak GTP: `GtpEngine` starts one, asks, and never waits longer than it is told.
 
-What goes wrong is one of three things: the engine says no (`Refused`), says nothing in time (`TooSlow`), or is gone (`Gone`; if
-by somebody else's hand, `Killed`).
+What goes wrong is one of three things: the engine says no (`Refused`), says nothing in time (`TooSlow`), or is gone (`Gone`).
+That somebody else ended it (`Killed`) is none of these, and says nothing about how it plays.
 What it prints on standard error goes to a file, so that it can't fill a pipe and stop.
 """
 
@@ -39,8 +39,8 @@ class Gone(EngineError):
     """Its process has ended, or was never there."""
 
 
-class Killed(Gone):
-    """Somebody else ended it: a session that stops, a system without memory, a hand. That says nothing about how it plays."""
+class Killed(Exception):
+    """Somebody else ended it: a session that stops, a system without memory. No fault of the engine, so no `EngineError`."""
 
 
 OUTSIDE = [getattr(signal, name) for name in ("SIGTERM", "SIGKILL", "SIGINT", "SIGHUP") if hasattr(signal, name)]
@@ -105,7 +105,7 @@ class GtpEngine:
             raise Refused(f"{self.name} answers {command!r} with: {text}")
         return text
 
-    def gone(self, command: str) -> Gone:
+    def gone(self, command: str) -> Gone | Killed:
         self.broken = True
         try:
             code = self.process.wait(CLOSE)
@@ -122,7 +122,7 @@ class GtpEngine:
                 try:
                     self.ask("quit", CLOSE)
                     self.process.wait(CLOSE)
-                except (EngineError, subprocess.TimeoutExpired):
+                except (EngineError, Killed, subprocess.TimeoutExpired):
                     self.broken = True
             self.kill()
         if self.process.stdin is not None:

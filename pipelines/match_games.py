@@ -17,7 +17,7 @@ from data.coords import BLACK, WHITE, CoordinateError, from_gtp, to_gtp
 from data.record import GameRecord
 from mcts.clock import Clock, TimeRules
 from mcts.dead_stones import judge, to_result
-from pipelines.gtp_client import LOAD, START, EngineError, GtpEngine, Killed, Refused, TooSlow
+from pipelines.gtp_client import LOAD, START, EngineError, GtpEngine, Refused, TooSlow
 from pipelines.thinkers import shipped_rollouts
 
 LETTERS = {BLACK: "B", WHITE: "W"}
@@ -137,8 +137,6 @@ def prepare(engine: GtpEngine, colour: int, rules: GameRules) -> None:
         set_up(engine, rules.size, rules.komi)
         if rules.time.kind != "none":
             engine.ask(time_command(rules.time), LOAD)
-    except Killed:
-        raise
     except EngineError as error:
         raise Forfeit(colour, "F", str(error)) from None
 
@@ -159,8 +157,6 @@ def tell(engine: GtpEngine, owner: int, colour: int, move: int, size: int) -> No
         engine.ask(f"play {LETTERS[colour]} {to_gtp(move, size)}")
     except Refused as error:
         raise Forfeit(owner, "F", f"does not accept a legal move: {error}") from None
-    except Killed:
-        raise
     except EngineError as error:
         raise Forfeit(owner, "F", str(error)) from None
 
@@ -178,8 +174,6 @@ def ask_move(engine: GtpEngine, colour: int, board: Board, clock: Clock, rules: 
         answer = engine.ask(f"genmove {LETTERS[colour]}", limit)
     except TooSlow as error:
         raise Forfeit(colour, "T", str(error)) from None
-    except Killed:
-        raise
     except EngineError as error:
         raise Forfeit(colour, "F", str(error)) from None
     seconds = time.monotonic() - started
@@ -217,8 +211,6 @@ def finish(played: Played, board: Board, counter: Counter, why: str) -> Played:
     played.area = board.score()
     try:
         played.score = counter.count(board, played.moves)
-    except Killed:
-        raise
     except EngineError as error:
         played.score, why = judge(board, shipped_rollouts(board.size)).score, f"counted by rollouts: {error}"
     played.result = "Draw" if played.score == 0 else to_result(played.score)

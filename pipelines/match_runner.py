@@ -82,8 +82,7 @@ def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules
             raise MatchError(f"{folder} holds a match with other {', '.join(changed)} (see {file.name}); choose another output")
         programs = before.get("programs", ["an unknown version"])
         if program not in programs:
-            if programs:
-                console.print(f"games so far were played by {', '.join(programs)}, the next ones are by {program}", markup=False)
+            console.print(f"games so far were played by {', '.join(programs)}, the next ones are by {program}", markup=False)
             programs.append(program)
     (folder / "games").mkdir(parents=True, exist_ok=True)
     write_text(file, json.dumps(about | {"programs": programs}, indent=1, ensure_ascii=False) + "\n")
@@ -171,7 +170,7 @@ class Match:
                 if self.rules.time.kind != "none":
                     self.try_time(engine)
                 engine.ask("genmove B", LOAD)  # what can't open its net says so now, and compiles what it needs
-            except EngineError as error:
+            except (EngineError, Killed) as error:
                 raise MatchError(f"{contestant.name}: {error}; its errors are in {self.errors_file(contestant, 0)}") from None
             finally:
                 if engine is not None:
@@ -179,7 +178,7 @@ class Match:
         referee = Counter(self.rules.referee)
         try:
             referee.try_it()
-        except EngineError as error:
+        except (EngineError, Killed) as error:
             raise MatchError(f"referee={self.rules.referee}: {error}; or one of rollouts, area") from None
         finally:
             referee.close()
