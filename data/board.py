@@ -144,9 +144,9 @@ class Board:
         self._seen.append(self._key(self.hash, colour))
         self._moves.append((int(move), colour))
         if is_pass(move):
-            kernels.play_pass(self.record[0], colour)
+            kernels.play_pass(self.record[0], np.int8(colour))
         else:
-            kernels.play(self.record[0], np.uint16(self._vertex(move)), colour)
+            kernels.play(self.record[0], np.uint16(self._vertex(move)), np.int8(colour))
 
     def is_legal(self, move: int, colour: int | None = None) -> bool:
         return not self._judge(move, self._player(colour))
@@ -250,7 +250,7 @@ class Board:
 
     def _judge_points(self, first: int, stop: int, colour: int, rule: str = "") -> list[str]:
         verdicts, hashes = np.zeros(stop - first, np.uint8), np.zeros(stop - first, np.uint64)
-        kernels.judge(self.record, 0, colour, first, stop, verdicts, hashes)
+        kernels.judge(self.record, 0, np.int8(colour), first, stop, verdicts, hashes)
         seen = set(self._seen) if stop - first > 1 else self._seen
         return [self._refusal(int(v), int(h), colour, seen, rule or self.ko_rule) for v, h in zip(verdicts, hashes, strict=True)]
 

@@ -39,13 +39,13 @@ def new_steps() -> np.ndarray:
 @kernel
 def catches(b, a, s, steps):
     """Whether a, a legal move on one of the two liberties of the opponent's string s, catches it in a ladder."""
-    return works(b, a, s, True, steps)
+    return works(b, a, s, np.bool_(True), steps)
 
 
 @kernel
 def saves(b, a, s, steps):
     """Whether a, a legal reply to the atari on the own string s, saves it."""
-    return works(b, a, s, False, steps)
+    return works(b, a, s, np.bool_(False), steps)
 
 
 @kernel
@@ -53,7 +53,7 @@ def works(b, a, s, attacks, steps):
     """Whether the legal move a does to the string of s what its player wants: an AND-OR search without recursion."""
     defender = b.color[s]
     steps[0].moves = 0
-    depth = 0
+    depth = np.int64(0)  # a bare 0, or True, would have all below compiled once more for that alone
     outcome = begin(b, a, s, attacks, steps, depth)
     while True:
         if outcome == OPEN:

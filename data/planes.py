@@ -23,7 +23,8 @@ class PlaneEncoder:
     def packed(self, board: Board, colour: int | None = None) -> np.ndarray:
         """The position before a move of `colour` (else the player to move), uint8 [size * size, 6]."""
         points = np.zeros((board.size**2, ROW_BYTES), np.uint8)
-        plane_kernels.encode(board.record[0], colour or board.to_play, points, self.steps, self.words)
+        player = np.int8(colour or board.to_play)  # as the loops have it: nothing is compiled a second time
+        plane_kernels.encode(board.record[0], player, points, self.steps, self.words)
         return points
 
     def planes(self, board: Board, colour: int | None = None) -> np.ndarray:

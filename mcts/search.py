@@ -247,6 +247,8 @@ class Search:
                 request = Request(kind, edge, asked, packed, to_play, int(self.random.integers(8)), komi)
                 requests.setdefault(kind, []).append(request)
         for kind, group in requests.items():
+            if not self.queues[kind].pending:
+                self.thought.last_news = time.perf_counter()  # patience with it begins
             self.queues[kind].submit(group)
 
     # --- what comes back

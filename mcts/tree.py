@@ -272,14 +272,14 @@ class Tree:
     def ask_root_value(self) -> None:
         """Want a value of the root itself, where no simulation ends."""
         edge: Any = self.store.edges[ROOT_EDGE]
-        if edge.state == UNASKED and store_kernels.want(self.store, ROOT_EDGE, VALUE) and self.head.by_values:
+        if edge.state == UNASKED and store_kernels.want(self.store, np.uint32(ROOT_EDGE), VALUE) and self.head.by_values:
             self.head.started += 1
             edge.virtual += self.head.n_vl
             edge.waiting += 1
 
     def ask_root_priors(self) -> None:
         if self.store.nodes["priors"][ROOT] == PLACEHOLDER:
-            store_kernels.want(self.store, ROOT_EDGE, POLICY)
+            store_kernels.want(self.store, np.uint32(ROOT_EDGE), POLICY)
 
     # --- what is wanted of nets, and their answers
 
@@ -295,19 +295,19 @@ class Tree:
     def planes(self, edge: int) -> tuple[np.ndarray, int]:
         """Packed planes of the position behind an edge, and who is to move."""
         packed = np.zeros((self.points, ROW_BYTES), np.uint8)
-        colour = position_kernels.encode_want(self.store, self.boards, edge, packed, self.steps, self.words)
+        colour = position_kernels.encode_want(self.store, self.boards, np.uint32(edge), packed, self.steps, self.words)
         return packed, int(colour)
 
     def finish_value(self, edge: int, value: float) -> None:
         """A value from Black's view."""
-        backup_kernels.finish_value(self.store, edge, np.float32(value))
+        backup_kernels.finish_value(self.store, np.uint32(edge), np.float32(value))
 
     def cancel_value(self, edge: int) -> None:
-        backup_kernels.cancel_value(self.store, edge)
+        backup_kernels.cancel_value(self.store, np.uint32(edge))
 
     def replace_priors(self, edge: int, answers: np.ndarray) -> None:
         """Log-probabilities float32 [points] become the priors of the node behind an edge."""
-        expansion_kernels.replace_priors(self.store, int(self.store.edges["child"][edge]), answers)
+        expansion_kernels.replace_priors(self.store, self.store.edges["child"][edge], answers)
 
     def cancel_priors(self, edge: int) -> None:
         self.store.nodes["priors"][self.store.edges["child"][edge]] = PLACEHOLDER
@@ -319,7 +319,7 @@ class Tree:
 
     def mean(self, edge: int) -> float:
         """Q from Black's view; NaN if nothing is known."""
-        return float(tree_kernels.mean(self.store, edge))
+        return float(tree_kernels.mean(self.store, np.uint32(edge)))
 
     def moves_of(self, node: int) -> np.ndarray:
         """MOVE records of a node; the first `opened` have edges."""
@@ -352,7 +352,7 @@ class Tree:
     def line(self, edge: int) -> tuple[int, ...]:
         """The moves most visited from behind an edge on."""
         line = np.zeros(LINE, np.uint16)
-        return tuple(line[: int(tree_kernels.follow(self.store, edge, line))].tolist())
+        return tuple(line[: int(tree_kernels.follow(self.store, np.uint32(edge), line))].tolist())
 
     # --- checks
 

@@ -16,7 +16,7 @@ from data.atomic import DiskFull, NewFile
 from data.builder import BuildError, report_path, work_folder
 from data.hdf5 import DatasetFile
 from data.work_folder import WorkFolder, hash_code
-from tests.builds import SMALL, Watcher, build_here, command, digest, run_command
+from tests.builds import SMALL, PartSizes, Watcher, build_here, command, digest, run_command
 from tests.own_games import collect, write_folder, write_tar, write_zip
 
 
@@ -491,13 +491,13 @@ def test_memory_does_not_grow_with_the_number_of_games(tmp_path):
 
 
 def test_ctrl_c_is_one_line_and_keeps_what_is_finished(tmp_path):
-    """On a busy machine a build may be over before it is noticed that it began: then another one is stopped."""
-    source = write_zip(tmp_path / "a.zip", collect(120))
-    for attempt in range(5):
+    """In small parts, of which there are many: on a busy machine a build may else be over before it is noticed that it began."""
+    source, parts = write_zip(tmp_path / "a.zip", collect(120)), PartSizes(files=3, rows=256)
+    sizes = [f"parts.files={parts.files}", f"parts.rows={parts.rows}"]
+    for attempt in range(3):
         output = tmp_path / f"{attempt}.h5"
-        process = subprocess.Popen(
-            command(source, output, workers=2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
+        line = command(source, output, *sizes, workers=2)
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
         deadline = time.monotonic() + 60
         while not list(work_folder(output).glob("*.h5")) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -508,4 +508,4 @@ def test_ctrl_c_is_one_line_and_keeps_what_is_finished(tmp_path):
             break
     assert (process.returncode, errors) == (130, "\nstopped\n")
     assert not output.exists() and not list(tmp_path.rglob(".tmp*"))
-    assert build_here(source, output)["resumed"]
+    assert build_here(source, output, parts=parts)["resumed"]

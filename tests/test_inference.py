@@ -426,8 +426,10 @@ def test_a_foreign_checkpoint_ends_a_pipeline_with_one_line_and_exit_code_2(tmp_
     assert done.stderr.startswith("export_model: ") and "net.ckpt" in done.stderr
 
 
-@pytest.mark.parametrize("script", ["evaluate_model", "export_model"])
-@pytest.mark.parametrize("name", ["unknown class", "no configuration", "no steps"])
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [("evaluate_model", "unknown class"), ("evaluate_model", "no steps"), ("export_model", "no configuration")],
+)
 def test_scripts_refuse_checkpoints_of_other_programs(tmp_path, script, name):
     whole = write_checkpoint(tmp_path / "whole.ckpt", tiny_net(POLICY)[0], POLICY)
     changed_checkpoint(whole, tmp_path / "net.ckpt", **FOREIGN[name])

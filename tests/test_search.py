@@ -383,6 +383,20 @@ def test_a_search_limited_by_simulations_alone_ends_too(kind: str, lam: float, t
             net.release.set()
 
 
+def test_patience_with_a_net_begins_when_it_is_asked(think, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long whatever came before took, such as compiling."""
+    begin = Search.begin
+
+    def begin_slowly(self: Search, board: Board) -> None:
+        begin(self, board)
+        time.sleep(0.6)
+
+    monkeypatch.setattr(Search, "begin", begin_slowly)
+    search = make(Late(FakePolicy({12: 0.9}), 0.1), patience=0.4)
+    report = think(search, Board(5), simulations=20)
+    assert report.errors == () and report.best.prior > 0.5
+
+
 def test_a_net_that_comes_back_is_used_again(think) -> None:
     value = Broken(material(), after=2)
     search = make(value=value, lam=0.5)
