@@ -20,11 +20,11 @@ SYMMETRY_MODES = ("random", "none", "mean")
 @dataclass(frozen=True)
 class SearchParams:
     lam: float = 0.5  # 0..1; 0 starts no rollout, 1 asks for no value
-    c_puct: float = 5.0  # >= 0; larger looks more at moves with a good prior and few visits
-    n_vl: int = 3  # >= 0; larger sends simulations that run at the same time further apart
+    c_puct: float = 2.5  # >= 0; larger looks more at moves with a good prior and few visits
+    n_vl: int = 1  # >= 0; larger sends simulations that run at the same time further apart
     n_thr: int = 40  # >= 0; larger grows a smaller tree; 0 gives every leaf moves of its own at its first visit
     n_thr_adjusts: bool = True  # n_thr is where it begins, and follows how much the nets can answer
-    beta: float = 0.67  # > 0; below 1 flattens the policy net's priors, above 1 sharpens them
+    beta: float = 1.0  # > 0; below 1 flattens the policy net's priors, above 1 sharpens them
     fpu_reduction: float = 0.0  # a move never tried counts as its position does less this; larger tries fewer moves
     pass_prior: float = 0.03  # 0..1; of a pass in a game as long as the board has points; less the younger the game
 
