@@ -123,6 +123,8 @@ class Tree:
         self.cancel_value(ROOT_EDGE)
         self.line(ROOT_EDGE)
         tree_kernels.keep_below(self.store, ROOT_EDGE, *self.maps)
+        store_kernels.want(self.store, np.uint32(ROOT_EDGE), VALUE)  # refused: there is no room yet
+        self.head.refused[:] = 0
         self.clear()
 
     # --- the root
