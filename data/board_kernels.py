@@ -123,9 +123,12 @@ def reset(boards, i, size):
 
 @kernel
 def copy_board(boards, source, target):
-    """`boards[target] = boards[source]`, several times faster: of the liberty sets only those of strings that exist."""
-    a = boards[source]
-    b = boards[target]
+    copy_record(boards[source], boards[target])
+
+
+@kernel
+def copy_record(a, b):
+    """`b = a`, several times faster: of the liberty sets only those of strings that exist."""
     b.side = a.side
     b.to_play = a.to_play
     b.passes = a.passes

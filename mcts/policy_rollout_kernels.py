@@ -6,6 +6,9 @@ board changes few of them: the eight points around it, and the liberties of stri
 (1, 2, 3 or more), which are found as sets of bits. What hangs on the last move is multiplied in for one draw and taken back: the
 answers in its diamond, strings to save from atari, the vital points of what was captured.
 
+Boards that are played one after the other, as the leaves of a search, differ in a few stones: only the first one is weighed as a
+whole.
+
 Drawing is a walk over the sums of rows and then along one row; sums of rows that changed are made anew, so that nothing drifts.
 
 The tables of a `RolloutPolicy` are passed as a tuple of arrays, in the order of the constants below.
@@ -21,6 +24,7 @@ from data.board_kernels import (
     WORDS,
     area,
     copy_board,
+    copy_record,
     is_first_of_string,
     place,
     play_pass,
@@ -44,6 +48,7 @@ WORK = np.dtype(
         ("stale", np.uint32, 2),  # a bit for each row whose sum is not right
         ("atari", np.uint64, (2, WORDS)),  # the liberties of strings of Black, of White, that have no other
         ("dirty", np.uint64, WORDS),
+        ("cells", np.uint8, VERTICES),  # what the neighbours of each vertex saw when its board was weighed as a whole
         ("region", np.uint16, VERTICES),  # what the last move captured
         ("last", np.uint16),
         ("taken", np.uint16),
@@ -130,6 +135,17 @@ def weigh(b, w, v, arounds, places):
 
 
 @kernel
+def look(b, v):
+    """What a neighbour sees on a vertex: its colour, and the class of its string's liberties."""
+    return CELLS_OF[np.uint8(b.color[v] + 1), min(b.libs[b.head[v]], np.uint16(3))]
+
+
+@kernel
+def colour_of(cell):
+    return np.int32(1 <= cell <= 3) - np.int32(4 <= cell <= 6)
+
+
+@kernel
 def begin(b, w, arounds, places):
     """Weigh all moves of a board from scratch; it has no last move."""
     w.odds[:, :] = 0
@@ -140,12 +156,51 @@ def begin(b, w, arounds, places):
     w.stale[:] = 0xFFFFFFFF
     w.balance = 0
     for v in range(VERTICES):
-        if b.color[v] == 1:
-            w.balance += 1
-        elif b.color[v] == -1:
-            w.balance -= 1
+        w.cells[v] = look(b, v)
+        w.balance += colour_of(w.cells[v])
     for k in range(b.n_empty):
         weigh(b, w, b.empty[k], arounds, places)
+
+
+@kernel
+def begin_beside(b, w, arounds, places):
+    """Make right for this board what `begin` found for another: only what differs is weighed. It has no last move either."""
+    w.dirty[:] = 0
+    for v in range(VERTICES):
+        cell = look(b, v)
+        before = w.cells[v]
+        if cell != before:
+            w.cells[v] = cell
+            w.balance += colour_of(cell) - colour_of(before)
+            clear(w, v)
+            w.dirty[v >> 6] |= np.uint64(1) << np.uint64(v & 63)
+            mark_around(w, v)
+    w.last = 0
+    w.taken = 0
+    weigh_dirty(b, w, arounds, places)
+
+
+@kernel
+def clear(w, v):
+    """No move: a stone may be there."""
+    word = v >> 6
+    bit = np.uint64(1) << np.uint64(v & 63)
+    row = np.uint32(1) << np.uint32(v // STRIDE)
+    for c in range(2):
+        w.odds[c, v] = 0
+        w.atari[c, word] &= ~bit
+        w.stale[c] |= row
+
+
+@kernel
+def weigh_dirty(b, w, arounds, places):
+    for j in range(WORDS):
+        bits = w.dirty[j]
+        while bits:
+            u = np.uint16(np.uint64(64 * j) + lowest_bit(bits))
+            bits &= bits - np.uint64(1)
+            if b.color[u] == EMPTY:
+                weigh(b, w, u, arounds, places)
 
 
 @kernel
@@ -323,20 +378,8 @@ def follow(b, w, v, colour, arounds, places):
     w.last = v
     w.taken = taken
     w.balance += colour * (1 + taken)
-    word = v >> 6
-    bit = np.uint64(1) << np.uint64(v & 63)
-    row = np.uint32(1) << np.uint32(v // STRIDE)
-    for c in range(2):
-        w.odds[c, v] = 0
-        w.atari[c, word] &= ~bit
-        w.stale[c] |= row
-    for j in range(WORDS):
-        bits = w.dirty[j]
-        while bits:
-            u = np.uint16(np.uint64(64 * j) + lowest_bit(bits))
-            bits &= bits - np.uint64(1)
-            if b.color[u] == EMPTY:
-                weigh(b, w, u, arounds, places)
+    clear(w, v)
+    weigh_dirty(b, w, arounds, places)
 
 
 @kernel
@@ -419,17 +462,26 @@ def policy_rollouts(boards, source, i, works, k, last, state, count, owner, owne
 
 
 @kernel
-def finish_by_policy(boards, first, count, works, k, balances, owners, state, tables, replies, mercy):
-    """Play boards first, first + 1, ... to their ends where they stand; Black's area balances go to `balances`."""
+def finish_by_policy(boards, first, count, own, works, balances, owners, state, tables, replies, mercy):
+    """Play boards first, first + 1, ... to their ends; Black's area balances go to `balances`.
+
+    All are played on board 0 of `own`, in the first of two works: what many boards take, no core's nearest cache has room for.
+    """
     owner = np.empty(VERTICES, np.int8)
     trail = np.zeros(2, np.uint16)
+    begin(boards[first], works[1], tables[AROUND], tables[PLACE])
+    add_up(works[1], 0)
+    add_up(works[1], 1)
+    b = own[0]
+    w = works[0]
     for n in range(np.uint64(count)):
-        b = boards[np.uint64(first) + n]
-        begin(b, works[k], tables[AROUND], tables[PLACE])
+        copy_record(boards[np.uint64(first) + n], b)
+        works[0] = works[1]
+        begin_beside(b, w, tables[AROUND], tables[PLACE])
         if b.passes == 0:
             find_trail(b, trail)
-            works[k].last = trail[0]
-        play_policy(b, works[k], state, tables, replies, mercy)
+            w.last = trail[0]
+        play_policy(b, w, state, tables, replies, mercy)
         balances[n] = area(b, owner)
         for v in range(VERTICES):
             owners[v] += owner[v]

@@ -129,11 +129,11 @@ class PolicyRollouts:
         self, boards: np.ndarray, first: int, count: int, balances: np.ndarray, owners: np.ndarray, state: np.ndarray
     ) -> None:
         if not hasattr(self.own, "work"):
-            self.own.work = kernels.new_work(1)
-        check_size(boards, self.policy.size)
-        tables = self.policy.tables
+            self.own.work, self.own.board = kernels.new_work(2), new_boards(1, self.policy.size)
+        check_size(boards[first : first + 1], self.policy.size)  # all are of one size
+        own, tables = self.own, self.policy.tables
         kernels.finish_by_policy(
-            boards, first, count, self.own.work, 0, balances, owners, state, tables, self.replies, self.mercy
+            boards, first, count, own.board, own.work, balances, owners, state, tables, self.replies, self.mercy
         )
 
     def forget(self) -> None:
@@ -160,7 +160,7 @@ class PatternPriors:
         return PatternPriors(read_patterns(path), size, replies=replies)
 
     def weigh(self, boards: np.ndarray, leaves: np.ndarray, count: int, weights: np.ndarray) -> None:
-        check_size(boards, self.size)
+        check_size(boards[:1], self.size)
         features = np.empty((self.points, self.slots), np.int32)
         wanted = (leaves["work"][:count] & GROW) != 0
         kernels.weigh_leaves(boards, wanted, self.tables, self.weights, features, weights, self.replies)

@@ -26,7 +26,7 @@ class Rollouts(Protocol):
     def run(
         self, boards: np.ndarray, first: int, count: int, balances: np.ndarray, owners: np.ndarray, state: np.ndarray
     ) -> None:
-        """Play boards first .. first + count - 1 to the end of the game, in place.
+        """Play boards first .. first + count - 1 to the end of the game; what stands on them afterwards is open.
 
         `balances` int32 [count] gets Black's area less White's; to `owners` int32 [vertices] who owns what at the end is added,
         +1 Black, -1 White. `state` is the random state of the thread, uint64 [1]. Called from several threads at once.

@@ -100,6 +100,38 @@ def test_probabilities_are_those_computed_from_scratch_after_every_ply(patterns:
     assert plies > size and (size == 3 or captures > 3)
 
 
+@pytest.mark.parametrize("size", [2, 5, 9, 19])
+def test_a_board_weighed_beside_another_is_as_weighed_by_itself(patterns: PatternWeights, size: int) -> None:
+    """From any position of a game to any other, of another game or of its own, forwards and back, captures between them."""
+    tables, random = RolloutPolicy.of(patterns, size).tables[:2], np.random.default_rng(size)
+    positions = [Board(size, ko="simple")]
+    for seed in range(3):
+        board, work, state = Board(size, ko="simple"), new_work(1)[0], new_state(seed)
+        while not board.ended and board.ply < 2 * size * size:
+            kernels.begin(board.record[0], work, *tables)
+            kernels.add_up(work, 0 if board.to_play == 1 else 1)
+            vertex = int(kernels.draw(work, 0 if board.to_play == 1 else 1, state))
+            point = (vertex // 20 - 1) * size + vertex % 20 - 1
+            board.play(point if vertex and board.is_legal(point) else PASS)
+            positions.append(board.copy())
+    stones = np.array([np.count_nonzero(board.colours()) for board in positions])
+    assert (np.diff(stones) < 0).any(), "captures"
+    works, changed = new_work(2), 0
+    for a, z in random.integers(0, len(positions), (60, 2)):
+        kernels.begin(positions[a].record[0], works[0], *tables)
+        for c in range(2 * (z % 2)):  # with the sums of rows and without
+            kernels.add_up(works[0], c)
+        kernels.begin_beside(positions[z].record[0], works[0], *tables)
+        kernels.begin(positions[z].record[0], works[1], *tables)
+        for c in range(2):
+            kernels.add_up(works[0], c)
+            kernels.add_up(works[1], c)
+        for name in ("odds", "rows", "atari", "cells", "balance", "last", "taken", "n_touched"):
+            assert np.array_equal(works[0][name], works[1][name]), (name, a, z)
+        changed += a != z
+    assert changed > 30
+
+
 def test_draws_have_the_frequencies_of_the_softmax(patterns: PatternWeights) -> None:
     policy, tables = RolloutPolicy.of(patterns, 5), Tables.of(patterns.words, "rollout", 5)
     board = Board(5, ko="simple")
@@ -153,11 +185,13 @@ def test_rollouts_end_on_every_size(patterns: PatternWeights, size: int) -> None
     assert 3 * 2 <= plies <= 3 * 3 * size * size
     assert owners.shape == (size * size,) and abs(owners).max() <= 3 and owners.sum() == balance
     assert board.ply == 0
-    boards = new_boards(4, size)
-    PolicyRollouts(RolloutPolicy.of(patterns, size)).run(
-        boards, 0, 4, np.zeros(4, np.int32), np.zeros(VERTICES, np.int32), new_state(1)
-    )
-    assert size < 5 or (boards["passes"] == 2).all()  # not by the cap on their length, which the smallest boards may need
+    tables, end, state = RolloutPolicy.of(patterns, size).tables, new_boards(1, size), new_state(1)
+    for _ in range(4):
+        kernels.finish_by_policy(
+            new_boards(1, size), 0, 1, end, new_work(2), np.zeros(1, np.int32), np.zeros(VERTICES, np.int32), state, tables,
+            NO_REPLIES, 0,
+        )  # fmt: skip
+        assert size < 5 or end["passes"] == 2  # not by the cap on their length, which the smallest boards may need
 
 
 def test_a_large_lead_ends_a_rollout_where_that_is_wanted(patterns: PatternWeights) -> None:
@@ -235,14 +269,26 @@ def test_tree_odds_are_the_softmax_of_the_tree_policy(words: Words) -> None:
         np.testing.assert_allclose(odds, softmax(board, Tables.of(words, "tree", 9), tree), atol=1e-5)
 
 
-def test_boards_are_played_to_their_end_where_they_stand(patterns: PatternWeights) -> None:
-    boards = new_boards(3, 9)
-    boards[2] = boards[1]
-    balances, owners = np.zeros(2, np.int32), np.zeros(VERTICES, np.int32)
-    rollouts = PolicyRollouts(RolloutPolicy.of(patterns, 9))
-    rollouts.run(boards, 1, 2, balances, owners, new_state(5))
-    assert boards[0].ply == 0 and (boards.passes[1:] == 2).all()
-    assert owners.sum() == balances.sum() and (boards.ply[1:] > 40).all()
+def test_boards_side_by_side_are_played_as_one_by_one(patterns: PatternWeights) -> None:
+    """The second and third are weighed beside the first; all are left as they were, and so are their neighbours."""
+    random, boards = np.random.default_rng(4), new_boards(5, 9)
+    for k, stones in ((1, 30), (2, 32), (3, 0)):
+        board = Board(9, ko="simple")
+        for point in random.permutation(81)[:stones].tolist():
+            if board.is_legal(point):
+                board.play(point)
+        boards[k] = board.record[0]
+    before = boards.copy()
+    ends = []
+    for calls in (((1, 3),), ((1, 1), (2, 1), (3, 1))):
+        rollouts, state = PolicyRollouts(RolloutPolicy.of(patterns, 9)), new_state(5)
+        balances, owners = np.zeros(3, np.int32), np.zeros(VERTICES, np.int32)
+        for first, count in calls:
+            rollouts.run(boards, first, count, balances[first - 1 : first - 1 + count], owners, state)
+        assert owners.sum() == balances.sum()
+        ends.append((balances.tolist(), owners.tolist(), state.tolist()))
+    assert ends[0] == ends[1]
+    assert all(np.array_equal(boards[name], before[name]) for name in boards.dtype.names)
 
 
 PROGRAM = """
