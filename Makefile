@@ -8,7 +8,7 @@ PATTERNS := tests/test_patterns.py tests/test_policy_rollouts.py
 SIDE_BY_SIDE := -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nojit bounds lint format speed golden clean
+.PHONY: help demo test test-all test-hour nojit bounds lint format speed golden clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 18
@@ -28,6 +28,9 @@ test: .venv/installed  ## fast tests, 5 minutes at most
 
 test-all: .venv/installed  ## all tests
 	$(BIN)/python -m pytest
+
+test-hour: .venv/installed  ## an hour of search, and what it takes of memory
+	LAMBDAGO_HOURS=1 $(BIN)/python -m pytest tests/test_search.py -k memory
 
 nojit: .venv/installed  ## rules and planes with the kernels interpreted
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu" $(RULES)

@@ -124,7 +124,7 @@ class Player:
         self.rest()
         self.counting = counting
         self.ko = self.board.ko_rule = ko
-        self.agreed = agreed
+        self.agreed = agreed and self.manners.agreed  # who was told that all stones count is not talked out of it
 
     @property
     def area_komi(self) -> float:
@@ -222,6 +222,8 @@ class Player:
         size = self.board.size
         with self.opening:
             if size not in self.known:
+                for other in list(self.known):  # its tree and its threads
+                    self.known.pop(other).close()
                 self.known[size] = self.thinkers(size)
             return self.known[size]
 

@@ -43,7 +43,6 @@ class PolicyPlayer:
         self.varied_moves = varied_moves  # the temperature is for so many turns of the game
         self.name = name
         self.encoder = PlaneEncoder()
-        self.seed = seed
         self.random = np.random.default_rng(seed)
 
     def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
@@ -93,7 +92,7 @@ class PolicyPlayer:
         return float(self.value.answer_packed(packed[None], np.array([board.to_play], np.int8), **komi)[0])
 
     def forget(self) -> None:
-        self.random = np.random.default_rng(self.seed)
+        """Nothing is kept; random numbers go on, or every game would begin as the one before."""
 
     def close(self) -> None:
         """Nothing runs here."""

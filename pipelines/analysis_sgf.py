@@ -72,7 +72,7 @@ def comment(row: dict[str, Any]) -> str:
         ]
         parts.append(f"Before this move Black wins {chance(row['value'])}" + (f" ({', '.join(inner)})" if inner else "") + ".")
     if row["loss"] is not None:
-        parts.append(f"The move costs {50 * row['loss']:.1f} points of that.")
+        parts.append(f"The move costs {cost(row['loss'])}.")
     if row["prior"] is not None:
         parts.append(f"Policy: {share(row['prior'])}, choice number {row['rank']}, surprise {row['surprise']:.1f} bits.")
     if row["best"] != row["move"]:
@@ -80,6 +80,14 @@ def comment(row: dict[str, Any]) -> str:
     elif len(row["line"]) > 1:
         parts.append(f"Expected to go on: {' '.join(row['line'][1:])}.")
     return "\n".join(parts)
+
+
+def cost(loss: float) -> str:
+    """In words: below zero the search had thought too little of a move."""
+    points = 50 * loss
+    if points >= 0.05:
+        return f"{points:.1f} points of that"
+    return "nothing" + (f"; it is worth {-points:.1f} more than was thought" if points <= -1 else "")
 
 
 def chance(value: float | None) -> str:

@@ -17,9 +17,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from data import locks
 from data.atomic import write_text
 from data.coords import BLACK, WHITE
+from data.errors import first_line
 from data.identity import identity
 from data.sgf_writer import write_game
 from mcts.clock import describe
@@ -27,6 +30,7 @@ from pipelines.console import clock, console
 from pipelines.gtp_client import LOAD, START, EngineError, GtpEngine, Killed
 from pipelines.match_games import Counter, GameRules, Played, play_game, set_up, time_command, to_record
 
+LINE = {"key", "file", "first", "second", "black", "white", "result", "points", "why", "moves", "identity", "seconds", "slowest"}
 KILLED = 3  # times in a row that an engine of one game may be ended by somebody else
 
 
@@ -75,7 +79,7 @@ def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules
     programs = [program]
     file = folder / "match.json"
     if file.exists():
-        before = json.loads(file.read_text(encoding="utf-8"))
+        before = read_object(file.read_bytes(), str(file))
         before = filled(json.loads(json.dumps(about)), before)  # what was not kept when that match began can't differ
         changed = [key for key in about if before.get(key) != json.loads(json.dumps(about[key]))]
         if changed:
@@ -105,8 +109,21 @@ def read_results(file: Path) -> dict[str, dict[str, Any]]:
     whole = content[: content.rfind(b"\n") + 1]
     if whole != content:
         os.truncate(file, len(whole))
-    games = [json.loads(line) for line in whole.decode("utf-8").splitlines()]
+    games = [read_object(line, f"{file}, line {k}") for k, line in enumerate(whole.split(b"\n")[:-1], 1)]
+    for k, game in enumerate(games, 1):
+        if not LINE <= game.keys():
+            raise MatchError(f"{file}, line {k}: no finished game; take the line out, and that game is played again")
     return {game["key"]: game for game in games}
+
+
+def read_object(content: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except ValueError as error:
+        raise MatchError(f"{where}: damaged ({first_line(error)}); mend it, or choose another output") from None
+    if not isinstance(found, dict):
+        raise MatchError(f"{where}: not what a match writes there; choose another output")
+    return found
 
 
 class Match:
@@ -122,7 +139,7 @@ class Match:
         total: int,
     ):
         self.contestants, self.rules, self.folder, self.done, self.total = contestants, rules, folder, done, total
-        self.parallel = options["parallel"]
+        self.parallel, self.seed = options["parallel"], options["seed"]
         self.waiting: queue.SimpleQueue[Fixture] = queue.SimpleQueue()
         self.lock = threading.Lock()
         self.stopped = threading.Event()  # no game is begun any more
@@ -195,10 +212,19 @@ class Match:
 
     def start(self, k: int, worker: int) -> GtpEngine:
         contestant = self.contestants[k]
-        engine = GtpEngine(contestant.command, contestant.name, errors=self.errors_file(contestant, worker))
+        engine = GtpEngine(
+            (*contestant.command, *self.own_seed(k, worker)), contestant.name, errors=self.errors_file(contestant, worker)
+        )
         with self.lock:
             self.engines.append(engine)
         return engine
+
+    def own_seed(self, k: int, worker: int) -> list[str]:
+        """Other random numbers for each own engine of a match, and after each pause, unless a seed is asked for."""
+        contestant = self.contestants[k]
+        if not contestant.settings or any(word.startswith("seed=") for word in contestant.command):
+            return []
+        return [f"seed={np.random.SeedSequence([self.seed, k, worker, len(self.done)]).generate_state(1)[0]}"]
 
     def errors_file(self, contestant: Contestant, worker: int) -> Path:
         return self.folder / f"{re.sub(r'[^-.=() 0-9A-Za-z_]', '_', contestant.name)} {worker}.log"

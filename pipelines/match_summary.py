@@ -5,7 +5,6 @@ Games are lines of results.jsonl: points are those of a pair's first player, 1, 
 
 import json
 import math
-from collections import Counter as Tally
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import combinations
@@ -27,20 +26,37 @@ WIDTH = 150  # columns of tables where there is no terminal
 
 
 def summarise(games: list[dict[str, Any]], names: Sequence[str], rules: GameRules) -> dict[str, Any]:
+    """A game that was played before, move for move by the same sides, says nothing new: it counts once."""
     names = list(names)
+    played, games = len(games), distinct(games)
     results = [(names.index(game["first"]), names.index(game["second"]), game["points"]) for game in games]
     wins = win_matrix(results, len(names))
-    identities = Tally(game["identity"] for game in games)
     return {
         "games": len(games),
         "rules": f"{rules.size}x{rules.size}, komi {rules.komi:g}, {describe(rules.time)}, counted by {rules.referee}",
-        "duplicates": sum(count - 1 for count in identities.values()),
+        "duplicates": played - len(games),
         "pairs": [pair_summary(games, *pair) for pair in combinations(names, 2) if any(is_of(game, *pair) for game in games)],
         "players": [player_summary(games, wins, k, names) for k in range(len(names))],
         "elo": fit(wins, names),
-        "faults": [f"{game['key']}: {game['result']}, {game['why']}" for game in games if game["result"][-1] in FAULTS],
+        "faults": [f"{game['key']}: {game['result']}, {game['why']}" for game in games if is_fault(game)],
         "disputed": sum("if all stones were alive" in game["why"] for game in games),
     }
+
+
+def distinct(games: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first one of each; faults are always new."""
+    seen: set[tuple[str, ...]] = set()
+    found = []
+    for game in games:
+        key = (game["identity"], game["black"], game["white"], game["result"])
+        if key not in seen or is_fault(game):
+            found.append(game)
+        seen.add(key)
+    return found
+
+
+def is_fault(game: dict[str, Any]) -> bool:
+    return bool(game["result"][-1] in FAULTS)
 
 
 def is_of(game: dict[str, Any], first: str, second: str) -> bool:
@@ -77,9 +93,7 @@ def player_summary(games: list[dict[str, Any]], wins: np.ndarray, k: int, names:
         "rate": asdict(wilson(float(wins[k].sum()), round(total))),
         "seconds_a_move": sum(game["seconds"][names[k]] for game in own) / turns if turns else 0.0,
         "slowest": max((game["slowest"][names[k]] for game in own), default=0.0),
-        "faults": sum(
-            game["result"][-1] in FAULTS and game["result"][0] != ("B" if game["black"] == names[k] else "W") for game in own
-        ),
+        "faults": sum(is_fault(game) and game["result"][0] != ("B" if game["black"] == names[k] else "W") for game in own),
     }
 
 
@@ -121,8 +135,9 @@ def show(summary: dict[str, Any]) -> None:
     ]
     names = ["pair (points of the first)", "games", "points", "draws", "won (95%)", "Elo", "as Black", "as White", "moves"]
     out.print(make_table("Pairs", names, lines), "")
-    console.print(f"{summary['duplicates']} duplicate games, {len(summary['faults'])} decided by a fault of an engine, "
-                  f"{summary['disputed']} that dead stones decided")  # fmt: skip
+    counts = (f"{summary['duplicates']} duplicate games, left out", f"{len(summary['faults'])} decided by a fault of an engine",
+              f"{summary['disputed']} that dead stones decided")  # fmt: skip
+    console.print("; ".join(counts))
     for fault in summary["faults"][:10]:
         console.print(f"  {fault}", markup=False, soft_wrap=True)
 
@@ -144,6 +159,7 @@ def finite(elo: Interval) -> dict[str, float | None]:
 
 def write_summary(folder: Path, summary: dict[str, Any], games: list[dict[str, Any]], names: Sequence[str]) -> None:
     (folder / "summary.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    games = distinct(games)
     if not games:
         return
     pairs = [

@@ -113,15 +113,25 @@ def open_log(path: str | None) -> Callable[[str], None]:
     if path is None:
         return lambda text: None
     file = Path(path).expanduser().open("a", encoding="utf-8", buffering=1)
+    failed = False
 
     def write(text: str) -> None:
-        file.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+        nonlocal failed
+        if failed:
+            return
+        try:
+            file.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+        except OSError as error:  # a full disk loses no game
+            failed = True
+            say(f"log={path}: {error.strerror}; nothing more is logged")
 
     return write
 
 
 def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    """To people. Where nobody reads it, the game goes on."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def version() -> str:
@@ -136,13 +146,15 @@ def version() -> str:
 
 @script("play_gtp")
 def main(cfg: DictConfig) -> None:
+    if sys.stderr is None:  # closed by whoever started us
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        sys.stderr = os.fdopen(2, "w", closefd=False)
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else prints
     sys.stdout = sys.stderr
     run(cfg, sys.stdin.buffer, protocol)
     with contextlib.suppress(OSError):  # a controller that has gone away does not listen to the end
         protocol.close()
-    sys.stderr.flush()
     os._exit(0)  # threads of torch and a thinker that is still being made are not worth waiting for
 
 

@@ -192,14 +192,16 @@ def game_rules(options: dict[str, Any]) -> GameRules:
 
 def time_rules(options: dict[str, Any]) -> TimeRules:
     main, period, count, kind = (options[key] for key in ("main_time", "overtime", "overtime_count", "overtime_kind"))
+    if kind not in ("canadian", "byoyomi", "fischer"):
+        raise OptionError(f"overtime_kind={kind}: canadian, byoyomi or fischer")
     if main is None:
+        if period != 0:
+            raise OptionError(f"overtime={period:g}: without main_time there are no clocks; main_time=0 is overtime alone")
         return TimeRules()
     if main < 0:
         raise OptionError(f"main_time={main:g}: from 0 up, or null for games without clocks")
     if period == 0:
         return TimeRules("absolute", main)
-    if kind not in ("canadian", "byoyomi", "fischer"):
-        raise OptionError(f"overtime_kind={kind}: canadian, byoyomi or fischer")
     try:
         return TimeRules(kind, main, period, count)
     except ValueError as error:

@@ -55,6 +55,34 @@ def net_path(given: Any, default: str) -> Path | None:
     return path
 
 
+def check_kinds(options: dict[str, Any], found: "ThinkerOptions") -> None:
+    """Of what was named and will be used, as far as that can be told without opening a net: no game begins with what is none."""
+    search = found.search
+    used = {"policy": search.policy_net, "value": search.value_net, "rollout": search.rollouts, "tree": search.tree_policy}
+    for kind, path in ((kind, getattr(found, kind)) for kind in used if used[kind] and options[kind] is not None):
+        if path is not None:
+            check_kind(path, kind)
+
+
+def check_kind(path: Path, kind: str) -> None:
+    if kind in ("policy", "value"):
+        from models.card import find_card, read_card
+
+        if path.suffix in (".json", ".safetensors", ".onnx"):
+            check_same(path, read_card(find_card(path)).kind, kind)
+        elif path.suffix != ".ckpt":
+            raise NoSuchNet(f"{path}: no net; a .ckpt is wanted, or a .json card, or a .safetensors or .onnx beside one")
+    else:
+        from data.pattern_files import read_patterns
+
+        check_same(path, read_patterns(path).kind, kind)
+
+
+def check_same(path: Path, kind: str, wanted: str) -> None:
+    if kind != wanted:
+        raise NoSuchNet(f"{path}: a {kind} net, where a {wanted} net is wanted")
+
+
 def thinker_options(options: dict[str, Any]) -> ThinkerOptions:
     """Raises `NoSuchNet` for files that are not there, `OptionError` for numbers that can't be; nothing is opened yet."""
     if options["symmetries"] not in (1, 2, 4, 8):
@@ -68,7 +96,7 @@ def thinker_options(options: dict[str, Any]) -> ThinkerOptions:
         if not fits:
             raise OptionError(f"{key}={options[key]}: {range_}")
     check_engine(options["engine"], options["device"])
-    return ThinkerOptions(
+    found = ThinkerOptions(
         policy=net_path(options["policy"], "policy.json"),
         value=net_path(options["value"], "value.json"),
         rollout=net_path(options["rollout"], "rollout.safetensors"),
@@ -76,6 +104,8 @@ def thinker_options(options: dict[str, Any]) -> ThinkerOptions:
         search=search_params(options),
         **{key: options[key] for key in TAKEN},
     )
+    check_kinds(options, found)
+    return found
 
 
 def check_engine(engine: str, device: str) -> None:
@@ -190,8 +220,7 @@ class Thinkers:
 
         options = self.options
         net = open_net(path, engine=options.engine, device=options.device, threads=options.threads)
-        if net.card.kind != kind:
-            raise NoSuchNet(f"{path}: a {net.card.kind} net, where a {kind} net is wanted")
+        check_same(path, net.card.kind, kind)
         self.log(f"{kind} net: {path} ({net.name})")
         return net
 

@@ -65,8 +65,8 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_values_are_blacks_and_costs_the_movers(tmp_path: Path) -> None:
-    (tmp_path / "value.json").touch()
-    rows = analyze_game.run(config(tmp_path, f"value={tmp_path / 'value.json'}"))["moves"]
+    (tmp_path / "value.ckpt").touch()
+    rows = analyze_game.run(config(tmp_path, f"value={tmp_path / 'value.ckpt'}"))["moves"]
     assert [row["move"] for row in rows] == ["E5", "C7", "G3", "pass", "C3"]
     assert [row["colour"] for row in rows] == list("BWBWB")
     assert [row["value"] for row in rows] == pytest.approx(STANDINGS[:5])
@@ -83,6 +83,7 @@ def test_what_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     record = read_games(text.encode(), source="x", options=ReadOptions(size=9))[0]
     assert isinstance(record, GameRecord) and record.moves.tolist() == [40, 20, 60, 361, 56] and record.komi == 6.5
     assert "The move costs 40.0 points" in text and "Black wins 75.0%" in text
+    assert "The move costs nothing; it is worth 10.0 more than was thought." in text and "costs -" not in text
     assert (folder / "a game.png").read_bytes().startswith(b"\x89PNG") and (folder / "a game.png").stat().st_size > 10_000
     assert len(json.loads((folder / "a game.json").read_text())["moves"]) == 5
     shown = capsys.readouterr().out

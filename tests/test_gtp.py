@@ -507,6 +507,20 @@ def test_rules_that_were_told_say_what_handicap_stones_are_worth() -> None:
     assert talk.player.position(BLACK).komi == 0.5
 
 
+def test_rules_do_not_make_a_player_agree_who_was_told_not_to() -> None:
+    """Two white stones are dead in Black's area."""
+    scores = []
+    for agreed in (True, False):
+        talk = Talk(5, agreed=agreed)
+        talk.ask("komi 7.5")
+        for move in ("b c5", "b c4", "b c3", "b c2", "b c1", "w a1", "w a2", "b e2"):
+            talk.ask(f"play {move}")
+        scores.append(talk.ask("final_score"))
+        talk.ask("kgs-rules chinese")
+        assert talk.ask("final_score") == scores[-1]
+    assert scores == ["B+17.5", "B+5.5"]  # 25 points; 15, and two for White
+
+
 def test_rules_chat_and_the_rest(talk: Talk) -> None:
     talk.ask("kgs-rules chinese")
     talk.ask("kgs-rules japanese")
@@ -643,16 +657,13 @@ def test_10_000_fuzzed_lines_and_a_search(seed: int, tmp_path: Path, monkeypatch
 # --- the script
 
 
+def gtp_command(*arguments: str) -> list[str]:
+    script = str(ROOT / "pipelines" / "play_gtp.py")
+    return [sys.executable, script, "search=policy_only", "policy=none", "value=none", *arguments]
+
+
 def start(*arguments: str) -> subprocess.Popen[bytes]:
-    command = [
-        sys.executable,
-        str(ROOT / "pipelines" / "play_gtp.py"),
-        "search=policy_only",
-        "policy=none",
-        "value=none",
-        *arguments,
-    ]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(gtp_command(*arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def test_the_script_speaks_nothing_but_gtp_and_logs_what_it_said(tmp_path: Path) -> None:
@@ -664,6 +675,30 @@ def test_the_script_speaks_nothing_but_gtp_and_logs_what_it_said(tmp_path: Path)
     assert b"moves are random" in errors and b"Traceback" not in errors
     text = log.read_text()
     assert ">> 2 boardsize 5" in text and "<< =1 LambdaGo" in text
+
+
+@pytest.mark.parametrize("errors", ["nobody reads them", "closed"])
+def test_where_nobody_takes_what_is_logged_the_game_goes_on(errors: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = ["sh", "-c", 'exec "$@" 2>&-', "sh"] * (errors == "closed") + gtp_command("boardsize=5", "log=/dev/full")
+    done = subprocess.run(
+        command, input=b"1 name\ngenmove b\n2 name\nquit\n", stdout=subprocess.PIPE, stderr=writing, timeout=120
+    )
+    os.close(writing)
+    assert done.returncode == 0 and re.fullmatch(rb"=1 LambdaGo\n\n= [A-E][1-5]\n\n=2 LambdaGo\n\n= \n\n", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("key", "file"), [("policy", "value.json"), ("value", "policy.int8.onnx"), ("rollout", "tree.safetensors")]
+)
+def test_a_net_of_another_kind_is_refused_before_the_game(key: str, file: str) -> None:
+    from pipelines import play_gtp, thinkers
+
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("play_gtp", [f"{key}={ROOT / 'models' / 'pretrained' / file}"])
+    with pytest.raises(thinkers.NoSuchNet, match=f"a {Path(file).name.split('.')[0]} net, where a {key} net is wanted"):
+        thinkers.thinker_options(play_gtp.checked(plain(cfg)))
 
 
 @pytest.mark.parametrize("wrong", ["boardsize=30", "search.lam=2", "search.deterministic=true"])

@@ -19,7 +19,7 @@ from mcts.clock import TimeRules
 from pipelines import match_runner, play_match
 from pipelines.gtp_client import EngineError, Gone, GtpEngine, Killed, Refused, TooSlow
 from pipelines.match_games import Counter, GameRules, draw_opening, play_game, to_score
-from pipelines.match_runner import MatchError
+from pipelines.match_runner import Match, MatchError
 from pipelines.match_scores import bradley_terry, elo_difference, groups, to_elo, wilson, win_matrix
 from pipelines.match_summary import difference, finite
 from pipelines.play_match import short_name, to_command
@@ -324,7 +324,7 @@ def test_a_match_is_played_kept_and_gone_on_with(stub: Any, tmp_path: Path, caps
     before = (folder / "games" / "00001.sgf").stat().st_mtime_ns
     capsys.readouterr()
     summary = play_match.run(config(tmp_path, *who, "games=4"))
-    assert summary["games"] == 4 and summary["duplicates"] == 2
+    assert summary["games"] == 2 and summary["duplicates"] == 2  # stubs know one game with each colour
     assert "2 played before" in capsys.readouterr().out
     assert (folder / "games" / "00001.sgf").stat().st_mtime_ns == before
     assert len((folder / "results.jsonl").read_text().splitlines()) == 4
@@ -403,6 +403,8 @@ def test_mistakes_are_one_sentence(stub: Any, tmp_path: Path) -> None:
         ([f"black='{stub()}'", "white=policy_only", "games=0"], "games=0"),
         ([f"black='{stub()}'", "white=policy_only", "ko=none"], "ko=none"),
         ([f"black='{stub()}'", "white=policy_only", "main_time=1", "overtime=5"], "overtime"),
+        ([f"black='{stub()}'", "white=policy_only", "overtime=30"], "overtime=30: without main_time"),
+        ([f"black='{stub()}'", "white=policy_only", "overtime_kind=nonsense"], "overtime_kind=nonsense: canadian"),
         ([f"black='{stub()}'", "white=policy_only", "main_time=-1"], "main_time=-1: from 0 up"),
         ([f"black='{stub()}'", "white=policy_only", "move_timeout=-1"], "move_timeout=-1"),
         ([f"black='{stub()}'", "white=policy_only", "komi=nan"], "komi=nan: a number that ends"),
@@ -472,13 +474,42 @@ def test_the_script_plays_own_engines(tmp_path: Path) -> None:
     assert done.returncode == 0 and len((tmp_path / "match" / "results.jsonl").read_text().splitlines()) == 1
 
 
+def test_damaged_files_of_a_match_are_named(stub: Any, tmp_path: Path) -> None:
+    who = (f"black='{stub('C3', name='one')}'", f"white='{stub('resign', name='two')}'")
+    play_match.run(config(tmp_path, *who, "games=2"))
+    results, about = tmp_path / "match" / "results.jsonl", tmp_path / "match" / "match.json"
+    for file, content, words in (
+        (results, "{cut\n", "results.jsonl, line 1: damaged"),
+        (results, results.read_text().splitlines()[0] + "\n{}\n", "results.jsonl, line 2: no finished game"),
+        (about, "[]", "match.json: not what a match writes there"),
+    ):
+        whole = file.read_text()
+        file.write_text(content)
+        with pytest.raises(MatchError, match=words):
+            play_match.run(config(tmp_path, *who, "games=2"))
+        assert file.read_text() == content
+        file.write_text(whole)
+    assert play_match.run(config(tmp_path, *who, "games=2"))["games"] == 2
+
+
+def test_own_engines_have_random_numbers_of_their_own_unless_a_seed_is_said(tmp_path: Path) -> None:
+    options = play_match.checked(plain(config(tmp_path, "black=policy_only", "white='search=uct seed=7'")))
+    contestants = list(play_match.read_contestants(options))
+    seeds = []
+    for done in ({}, {"a game": {}}):
+        match = Match(contestants, play_match.game_rules(options), options, tmp_path, done, 10)
+        assert match.own_seed(1, 0) == []
+        seeds += [*match.own_seed(0, 0), *match.own_seed(0, 1)]
+    assert len(set(seeds)) == 4 and all(seed.startswith("seed=") for seed in seeds)
+
+
 @pytest.mark.slow
 def test_searches_do_not_lose_games_of_one_second_on_time(tmp_path: Path) -> None:
     """Real games through pipes at one second for all moves, by what plays unless another is named: with nets, rollouts and a
-    tree. 20 of them; `LAMBDAGO_GAMES=200` plays 200."""
+    tree. Five minutes; `LAMBDAGO_GAMES=20` plays 20 of them."""
     own = "threads=1 search.nodes=5000 resign=null"
     players = [f'black="{own} seed=1"', f'white="{own} seed=2"']
-    games = int(os.environ.get("LAMBDAGO_GAMES", 20))
+    games = int(os.environ.get("LAMBDAGO_GAMES", 200))
     rules = ["size=9", "komi=7", "main_time=1", "opening_moves=2", f"games={games}"]
     summary = play_match.run(config(tmp_path, *players, *rules))
     lines = [json.loads(line) for line in (tmp_path / "match" / "results.jsonl").read_text().splitlines()]

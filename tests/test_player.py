@@ -586,12 +586,35 @@ def test_the_policy_player_takes_the_best_sensible_move() -> None:
     assert report.best.prior > report.candidates[1].prior
 
 
-def test_a_temperature_varies_openings_and_forgetting_repeats_them() -> None:
-    thinker = PolicyPlayer(FakePolicy(), temperature=1.0, seed=1)
-    first = [thinker.think(Board(9), Limits()).best.point for _ in range(10)]
-    assert len(set(first)) > 3
-    thinker.forget()
-    assert [thinker.think(Board(9), Limits()).best.point for _ in range(10)] == first
+def test_a_board_of_another_size_leaves_no_thinker_behind() -> None:
+    closed: list[int] = []
+
+    class Closing(RandomPlayer):
+        def __init__(self, size: int):
+            super().__init__()
+            self.size = size
+
+        def close(self) -> None:
+            closed.append(self.size)
+
+    player = Player(Closing, Manners())
+    for size in (9, 5, 5, 7):
+        player.new_game(size)
+        player.genmove(BLACK)
+    assert closed == [9, 5]
+    player.close()
+    assert closed == [9, 5, 7]
+
+
+def test_a_temperature_varies_openings_from_game_to_game_and_a_seed_repeats_them() -> None:
+    games = []
+    for seed in (1, 1, 2):
+        player = Player(lambda size, seed=seed: PolicyPlayer(FakePolicy(), temperature=1.0, seed=seed), Manners(), size=9)
+        games.append([])
+        for _ in range(3):
+            player.new_game()
+            games[-1].append(tuple(player.genmove(player.board.to_play).move for _ in range(6)))
+    assert len(set(games[0])) == 3 and games[0] == games[1] and not set(games[0]) & set(games[2])
 
 
 @pytest.mark.parametrize("seed", range(3))
