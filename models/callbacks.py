@@ -156,6 +156,8 @@ class Checkpoints(Callback):
 
     def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
         self.stepping = False
+        learner: Any = pl_module
+        learner.before = None
         if trainer.global_step == self.seen:  # gradients are being accumulated, and would be lost
             return
         self.seen = trainer.global_step
@@ -209,6 +211,14 @@ class Checkpoints(Callback):
         if isinstance(exception, Diverged | NoObjective) or self.stepping:
             return  # what was saved before is better
         if alone and trainer.state.fn == "fit" and trainer.global_step not in (0, self.saved_at):
+            progress = trainer.fit_loop.epoch_loop.batch_progress
+            if progress.current.completed % trainer.accumulate_grad_batches:
+                return  # gradients of the batches before would be lost
+            if pl_module.before is not None:  # the batch that failed was never there
+                pl_module.before()  # type: ignore[operator]
+                counts: Any
+                for counts in (progress.current, progress.total):
+                    counts.ready = counts.started = counts.processed = counts.completed
             self.save(trainer, "last")
 
     def give_back_signals(self) -> None:

@@ -57,6 +57,10 @@ class Card:
 def read_card(path: Path) -> Card:
     """Raise `NetFileError` if it is missing, no card, or of a net that this program can't feed."""
     if not path.is_file():
+        if path.with_suffix("").is_dir():
+            raise NetFileError(
+                f"{path.with_suffix('')}: a folder; name a file in it, as checkpoints/best.ckpt of a run, or a card"
+            )
         raise NetFileError(f"{path}: there is no such card; export_model.py writes one beside the nets that it makes")
     try:
         values = json.loads(path.read_text(encoding="utf-8"))

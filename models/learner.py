@@ -37,6 +37,7 @@ class Learner(LightningModule):
         self.summed = 0  # batches
         self.random_state: Tensor | None = None  # of torch, to go on with
         self.cuda_states: list[Tensor] = []
+        self.before: Callable[[], None] | None = None  # goes back to the beginning of the batch in progress
 
     def judge(self, batch: Batch, *, validating: bool) -> dict[str, Tensor]:
         raise NotImplementedError
@@ -88,7 +89,8 @@ class Learner(LightningModule):
                     group["lr"] = fresh["lr"] * schedule.lr_lambdas[k](schedule.last_epoch)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["train_metrics"] = {"sums": dict(self.sums), "summed": self.summed}
+        sums = {name: self.over_processes(value) for name, value in self.sums.items()}  # all of them begin with the same again
+        checkpoint["train_metrics"] = {"sums": sums, "summed": self.summed}
         checkpoint["torch_random_state"] = torch.get_rng_state()  # for dropout
         checkpoint["cuda_random_states"] = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
 
@@ -101,6 +103,24 @@ class Learner(LightningModule):
 
     def on_train_batch_start(self, batch: Batch, index: int) -> None:
         self.take_random_state()  # only now: iterating a loader draws a number
+        self.before = self.remembered()
+
+    def remembered(self) -> Callable[[], None]:
+        """What a batch changes before it teaches, to be put back if it fails: statistics of norms, sums, the random state."""
+        norms = [norm for norm in self.net.modules() if getattr(norm, "running_mean", None) is not None]
+        statistics = [(value, value.clone()) for norm in norms for value in norm.buffers(recurse=False)]
+        sums, summed = dict(self.sums), self.summed
+        random = torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+
+        def put_back() -> None:
+            for value, was in statistics:
+                value.copy_(was)
+            self.sums, self.summed = sums, summed
+            torch.set_rng_state(random[0])
+            if random[1]:
+                torch.cuda.set_rng_state_all(random[1])
+
+        return put_back
 
     def take_random_state(self) -> None:
         """Go on with that of the checkpoint, if it was not done yet."""

@@ -1,5 +1,6 @@
 """From a dataset to a trained net: `python pipelines/train_model.py model=policy dataset=datasets/kgs.h5`."""
 
+import math
 import os
 import secrets
 import sys
@@ -110,6 +111,7 @@ def make_loggers(config: dict[str, Any], step: int | None) -> list[Any]:
     """With a step: they go on there, and forget what was logged after it."""
     from hydra.utils import instantiate
 
+    config = {name: logger for name, logger in config.items() if logger is not None}
     for logger in config.values():
         if step is not None and logger["_target_"].endswith(".TensorBoardLogger"):
             logger["purge_step"] = step
@@ -159,7 +161,9 @@ def complete(cfg: DictConfig) -> None:
         raise TrainingError(f"size={cfg.size}: the boards of {cfg.dataset} have size {file.size}")
     file.close()
     for logger in (cfg.logger or {}).values():
-        if "id" in logger and logger.id is None:  # of Weights & Biases: a run that goes on is the same one there
+        if (
+            logger is not None and "id" in logger and logger.id is None
+        ):  # of Weights & Biases: a run that goes on is the same one there
             logger.id = secrets.token_hex(6)
     devices = count_devices(cfg)
     if devices > 1 and sweeps.in_multirun():
@@ -189,12 +193,23 @@ LEAST = {
     "loader.batch_size": 1, "loader.eval_batch_size": 1, "loader.pool_rows": 1, "loader.epoch_rows": 1, "loader.num_workers": 0,
     "loader.seed": 0, "loader.positions_per_game": 1, "loader.eval_positions_per_game": 1,
     "callbacks.checkpoints.every_steps": 1, "callbacks.checkpoints.keep_every_steps": 1,
-    "trainer.accumulate_grad_batches": 1, "trainer.num_nodes": 1,
+    "trainer.accumulate_grad_batches": 1, "trainer.num_nodes": 1, "trainer.val_check_interval": 1, "trainer.max_epochs": -1,
+    "model.net.filters": 1, "model.net.blocks": 1, "model.net.layers": 2, "model.net.hidden": 1,
+    "loader.planes": 1, "schedule.every": 1,
 }  # fmt: skip
 MAY_BE_NULL = (
     "loader.eval_batch_size", "loader.epoch_rows", "loader.positions_per_game", "loader.eval_positions_per_game",
-    "callbacks.checkpoints.keep_every_steps", "steps", "validate_every_steps",
+    "callbacks.checkpoints.keep_every_steps", "steps", "validate_every_steps", "trainer.max_epochs",
+    "trainer.val_check_interval",
 )  # fmt: skip
+# Numbers that need not be whole, from the first to the second.
+RANGES = {
+    "model.owner_weight": (0, math.inf), "model.move_weight": (0, math.inf), "model.net.dropout": (0, 1),
+    "schedule.warmup": (0, 1), "schedule.decay": (0, 1), "schedule.final": (0, 1),
+    "optimizer.lr": (0, math.inf), "optimizer.adam_lr": (0, math.inf), "optimizer.weight_decay": (0, math.inf),
+    "optimizer.momentum": (0, 1), "callbacks.average.decay": (0, 1), "trainer.gradient_clip_val": (0, math.inf),
+}  # fmt: skip
+BELOW_THE_END = ("callbacks.average.decay", "model.net.dropout", "optimizer.momentum")  # 1 would never learn, or forget
 
 
 def check_numbers(cfg: DictConfig) -> None:
@@ -205,17 +220,30 @@ def check_numbers(cfg: DictConfig) -> None:
         value = convert(OmegaConf.select(cfg, key), int | None if key in MAY_BE_NULL else int, key)
         if value is not None and value < least:
             raise TrainingError(f"{key}={value}: a whole number from {least} up")
-    for key in ("model.owner_weight", "model.move_weight"):
-        if has(cfg, key) and (weight := convert(OmegaConf.select(cfg, key), float, key)) < 0:
-            raise TrainingError(f"{key}={weight:g}: 0 or more")
+    for key, (least, most) in RANGES.items():
+        if not has(cfg, key) or OmegaConf.select(cfg, key.rpartition(".")[0]) is None:
+            continue
+        number = convert(OmegaConf.select(cfg, key), float | None if key == "trainer.gradient_clip_val" else float, key)
+        if number is not None and not (
+            least <= number < most if key in BELOW_THE_END or most == math.inf else least <= number <= most
+        ):
+            raise TrainingError(f"{key}={number:g}: {bounds(key, least, most)}")
+    if convert(cfg.trainer.limit_val_batches, float, "trainer.limit_val_batches") <= 0:
+        raise TrainingError(f"trainer.limit_val_batches={cfg.trainer.limit_val_batches}: above 0, or nothing is validated")
+    if cfg.direction not in ("minimize", "maximize"):
+        raise TrainingError(f"direction={cfg.direction}: minimize or maximize")
+    if OmegaConf.select(cfg, "callbacks.checkpoints") is None:
+        raise TrainingError(
+            "callbacks.checkpoints: a run without them leaves nothing; every_steps says how often they are written"
+        )
     devices = cfg.trainer.devices
     counted = isinstance(devices, int) and (devices == -1 or devices > 0)
     if not (counted or devices in ("auto", "-1") or OmegaConf.is_list(devices)):
         raise TrainingError(f"trainer.devices={devices}: a whole number from 1 up, a list of devices, or auto")
-    if OmegaConf.select(cfg, "callbacks.average") is not None:
-        decay = convert(cfg.callbacks.average.decay, float, "callbacks.average.decay")
-        if not 0 <= decay < 1:
-            raise TrainingError(f"callbacks.average.decay={decay:g}: from 0 to below 1")
+
+
+def bounds(key: str, least: float, most: float) -> str:
+    return f"{least:g} or more" if most == math.inf else f"from {least:g} to " + "below " * (key in BELOW_THE_END) + f"{most:g}"
 
 
 def count_devices(cfg: DictConfig) -> int:

@@ -42,6 +42,7 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
             if {"-h", "--help"} & set(sys.argv[1:]):
                 print(help_text(name))
                 return
+            sys.argv[1:] = with_groups(name, sys.argv[1:])
             os.environ["HYDRA_FULL_ERROR"] = "1"  # else Hydra prints errors its own way and ends with 1
             failure: list[Exception] = []
 
@@ -73,6 +74,21 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
         return main
 
     return decorate
+
+
+def with_groups(name: str, arguments: list[str]) -> list[str]:
+    """Hydra wants a name for each group; the null of the configuration may be said for those that have it there."""
+    kept = []
+    for argument in arguments:
+        group, _, value = argument.partition("=")
+        if value == "null" and (folder := CONF / group).is_dir() and group:
+            if f"- {group}: null" not in (CONF / f"{name}.yaml").read_text(encoding="utf-8"):
+                choices = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))
+                print(f"{name}: {argument}: one of {choices}", file=sys.stderr)
+                sys.exit(2)
+        else:
+            kept.append(argument)
+    return kept
 
 
 def help_text(name: str) -> str:
@@ -110,11 +126,15 @@ def explain(error: BaseException) -> str | None:
             or type(inner).__name__ == "MisconfigurationException"
         )
         where = f"{key.removeprefix('full_key:').strip()}: " if key.removeprefix("full_key:").strip() else ""
-        return f"{where}{first_line(inner)} (--help lists all keys)" if known else None
+        ours = type(inner).__module__.partition(".")[0] in ("data", "models", "mcts", "pipelines")
+        text = "; ".join(line.strip() for line in str(inner).splitlines()) if ours else first_line(inner)
+        return f"{where}{text} (--help lists all keys)" if known else None
     if isinstance(error, HydraException | OmegaConfBaseException):
         # The deepest one that is meant for people: below it there may be the parser's own, without a word.
         text = [first_line(cause) for cause in chain(error) if isinstance(cause, HydraException | OmegaConfBaseException)][-1]
         return text if "--help" in text else f"{text} (--help lists all keys)"
+    if type(error).__name__ == "MisconfigurationException":  # of Lightning, while it runs
+        return f"{first_line(error)} (--help lists all keys)"
     if isinstance(error, MemoryError):
         return f"there is not enough memory ({first_line(error)})"
     if isinstance(error, OSError):

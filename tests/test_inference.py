@@ -405,6 +405,11 @@ def test_files_that_are_no_net_of_ours_are_refused_in_one_line_that_names_them(t
         assert not trap.exists(), f"{name}: code of the file was run"
 
 
+def test_a_folder_is_no_net(tmp_path):
+    with pytest.raises(NetFileError, match="a folder; name a file in it"):
+        open_net(tmp_path)
+
+
 def test_engines_and_devices_that_are_not_there_are_refused(tmp_path):
     checkpoint = write_checkpoint(tmp_path / "net.ckpt", tiny_net(POLICY)[0], POLICY)
     for how, words in (

@@ -24,7 +24,7 @@ from models.callbacks import Checkpoints, NoObjective, TrainingStopped, WeightAv
 from models.checkpoint import CheckpointError, load_learner, load_net, make_net, read_checkpoint
 from models.learner import Diverged, Learner
 from models.start import StartError, begin_with
-from pipelines import train_model
+from pipelines import train_model, wiring
 from pipelines.options import OptionError
 from pipelines.wiring import CONF, ROOT
 from tests.tiny_dataset import make_dataset
@@ -355,6 +355,32 @@ def test_an_exception_in_a_validation_leaves_a_checkpoint_that_goes_on_exactly(
         assert all(torch.equal(value, other[state][name]) for name, value in one[state].items()), state
 
 
+@pytest.mark.parametrize("settings", [[], ["model=value_resnet", "model.net.dropout=0.2"], ["trainer.accumulate_grad_batches=2"]])
+def test_an_exception_in_a_step_leaves_a_checkpoint_that_goes_on_exactly(
+    tmp_path: Path, dataset: Path, monkeypatch: pytest.MonkeyPatch, settings: list[str]
+) -> None:
+    """After the batch was judged and before it taught: its statistics, sums and random numbers must not stay."""
+    settings = ["positions=640", "validate_every=320", "callbacks.checkpoints.every_steps=4", *settings]
+    trained(tmp_path / "whole", dataset, *settings)
+    step, calls = Learner.training_step, iter(range(1, 100))
+
+    def broken(self: Learner, batch: Any, index: int) -> Any:
+        loss = step(self, batch, index)
+        if next(calls) == 14:
+            raise OSError("no memory")
+        return loss
+
+    monkeypatch.setattr(Learner, "training_step", broken)
+    with pytest.raises(OSError, match="no memory"):
+        trained(tmp_path / "broken", dataset, *settings)
+    monkeypatch.setattr(Learner, "training_step", step)
+    last = tmp_path / "broken" / "checkpoints" / "last.ckpt"
+    assert read_checkpoint(last)["global_step"] == (4 if "accumulate" in settings[-1] else 13)  # 4: or half a step would be lost
+    train_model.run(configured(f"dataset={dataset}", f"resume={tmp_path / 'broken'}"))
+    assert_same(*(read_checkpoint(tmp_path / name / "checkpoints" / "last.ckpt") for name in ("whole", "broken")))
+    assert read_metrics(tmp_path / "whole") == read_metrics(tmp_path / "broken")
+
+
 def test_a_run_of_another_net_is_refused_and_stays_as_it_was(tmp_path: Path, dataset: Path) -> None:
     trained(tmp_path, dataset, "positions=320", "validate_every=160")
     before = {path.name: path.read_bytes() for path in tmp_path.glob("*.yaml")}
@@ -571,7 +597,10 @@ def test_a_start_hands_moves_over_whatever_layers_there_are(tmp_path: Path, data
      "callbacks.checkpoints.every_steps=0", "callbacks.average.decay=x", "callbacks.average.decay=1", "trainer.devices=0",
      "trainer.accumulate_grad_batches=0", "steps=0", "model.owner_weight=1", "model.owner_weight=-1", "model.owner_weight=x",
      "model.move_weight=1", "model.move_weight=-1", "validate_every_steps=0",
-     "validate_every_steps=1_000_000", "model.net.moves=true"],
+     "validate_every_steps=1_000_000", "model.net.moves=true", "model.net.filters=0", "model.net.filters=x", "model.net.blocks=0",
+     "schedule.warmup=2", "schedule.warmup=x", "optimizer.weight_decay=x", "optimizer.lr=-1", "optimizer.momentum=1",
+     "trainer.gradient_clip_val=-1", "trainer.limit_val_batches=0", "trainer.max_epochs=x", "trainer.val_check_interval=0",
+     "direction=down", "callbacks.checkpoints=null", "loader.planes=x", "model.net.dropout=1"],
 )  # fmt: skip
 def test_wrong_numbers_are_one_line_before_anything_is_made(tmp_path: Path, dataset: Path, wrong: str) -> None:
     settings = ["model=value_resnet", f"dataset={dataset}", f"output={tmp_path / 'run'}", "loader.batch_size=16", "logger=none"]
@@ -580,6 +609,14 @@ def test_wrong_numbers_are_one_line_before_anything_is_made(tmp_path: Path, data
     with pytest.raises((train_model.TrainingError, OptionError), match=re.escape(wrong.partition("=")[0])):
         train_model.run(cfg)
     assert not (tmp_path / "run").exists()
+
+
+def test_the_null_of_a_group_is_understood_where_it_is_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert wiring.with_groups("train_model", ["debug=null", "start=null", "sweep=null", "a=1"]) == ["start=null", "a=1"]
+    with pytest.raises(SystemExit) as stop:
+        wiring.with_groups("train_model", ["callbacks=null"])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == "train_model: callbacks=null: one of default, early_stopping\n"
 
 
 @pytest.mark.slow
