@@ -135,6 +135,12 @@ class DatasetFile:
         told = zip(self.column("handicap").tolist(), self.column("rules"), strict=True)
         return self.column("komi") + np.array([to_compensation(handicap, rules) for handicap, rules in told], np.float32)
 
+    @property
+    def split_shares(self) -> dict[str, float]:
+        """Shares of games for validation and test: where they are the same, a game is on the same side in every dataset."""
+        games = self.config.get("games", {})
+        return {name: float(games[name]) for name in ("validation", "test") if name in games}
+
     def close(self) -> None:
         if self._file is not None:
             self._file.close()

@@ -15,6 +15,7 @@ Of a checkpoint only plain data is read, of other files only numbers: opening a 
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -256,7 +257,8 @@ def from_checkpoint(path: Path) -> tuple[Any, Card]:
     except CheckpointError as error:
         raise NetFileError(str(error)) from None
     try:
-        return net, card_of(net, config["model"]["net"], int(config["size"]), name=path.stem)
+        card = card_of(net, config["model"]["net"], int(config["size"]), name=path.stem)
+        return net, replace(card, compute={"split_shares": config.get("split_shares") or {}})
     except (KeyError, TypeError, RuntimeError) as error:
         raise NetFileError(f"{path}: its configuration does not say what the net is for ({first_line(error)})") from None
 

@@ -162,6 +162,7 @@ def evaluate(
             "kind": kind,
             **description(net.card),
             CHECKSUM: checksums[name],
+            "split_shares": shares_of(net),
             "engine": net.name,
             "data": f"{file.path.stem}{only}, {split}",
             "asked": len(material.rows) * (1 if isinstance(net, PatternPolicy) else max(counts)),
@@ -189,6 +190,12 @@ def evaluate(
     }
     data = {**about(file), "split": split, "from": options["source"], "chosen": chosen}
     return {"dataset": data, "seed": seed, "draws": options["draws"], "nets": entries, "differences": differences}, curves
+
+
+def shares_of(net: Inference | PatternPolicy) -> dict[str, float]:
+    """How the games that it learned from were split; nothing where that is not told."""
+    about = net.patterns.about if isinstance(net, PatternPolicy) else {"compute": net.card.compute}
+    return dict((about.get("compute") or {}).get("split_shares") or {})
 
 
 def by_groups(summary: "Summary", material: "Material") -> dict[str, Any]:
@@ -220,6 +227,7 @@ def about(file: DatasetFile) -> dict[str, Any]:
         "size": file.size,
         "sources": [source["label"] for source in file.sources],
         "filters": {key: value for key, value in filters.items() if value is not None},
+        "split_shares": file.split_shares,
     }
 
 

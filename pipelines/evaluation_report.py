@@ -7,7 +7,7 @@ where way is all, handicap, phase or source.
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -187,16 +187,25 @@ def facts(result: Result) -> list[str]:
     lines.append(
         "- illegal moves are not excluded from the answers; passes are no positions; of equal answers the first point wins"
     )
-    lines.append(f"- {about_split(data['split'])}")
+    lines += [f"- {line}" for line in about_split(data["split"], data["split_shares"], result["nets"])]
     return lines
 
 
-def about_split(split: str) -> str:
-    """What can be said of games and training from the data alone, whatever the nets were trained on."""
+def about_split(split: str, shares: dict[str, float], nets: Sequence[Net]) -> Iterator[str]:
+    """Whether nets may have learned from these games: equal shares put a game on the same side of every dataset."""
     if split == "train":
-        return "these are games to train with: nets that were trained on this data have learned from them"
-    images = "splits are by game and its eight images"
-    return f"{images}: no game of the {split} split is in the training split of this data"
+        yield "these are games to train with: nets that were trained on this data have learned from them"
+        return
+    yield f"splits are by game and its eight images: no game of the {split} split is in the training split of this data"
+    for net in nets:
+        theirs = net["split_shares"]
+        if not theirs:
+            yield f"{net['name']}: how the games were split that it learned from is not told; these may be among them"
+        elif theirs != shares:
+            said = ", ".join(f"{name} {share:g}" for name, share in theirs.items())
+            yield f"WARNING, {net['name']}: the games that it learned from were split otherwise ({said}); these may be among them"
+        else:
+            yield f"{net['name']}: learned from games that were split alike, so from none of these"
 
 
 def move_rows(nets: Sequence[Net]) -> list[list[str]]:

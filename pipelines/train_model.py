@@ -72,7 +72,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     seed_everything(cfg.seed, verbose=False)
     module, data = assemble(cfg)
     config = plain(cfg)
-    module.save_hyperparameters(config)
+    module.save_hyperparameters(config | {"split_shares": data.file.split_shares})
     if data.batches_per_epoch() == 0:
         raise TrainingError(f"{cfg.dataset}: too few games or positions to train with for a batch of {cfg.loader.batch_size}")
     if data.planes != config["model"]["net"].get("planes", data.planes):

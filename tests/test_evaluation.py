@@ -27,6 +27,7 @@ from models.evaluation import (
 )
 from pipelines import evaluate_model
 from pipelines.evaluation_data import batches, choose, training_mean
+from pipelines.evaluation_report import about_split
 from pipelines.wiring import CONF, ROOT, explain
 from tests.tiny_nets import KOMI_VALUE, PLAIN_POLICY, POLICY, judged_dataset, tiny_net, write_checkpoint
 
@@ -282,6 +283,16 @@ def evaluate(output: Path, *overrides: str) -> dict:
         cfg = compose("evaluate_model", [f"output={output}", "threads=1", "device=cpu", "draws=50", *overrides])
     with open_dict(cfg):
         return evaluate_model.run(cfg)
+
+
+def test_nets_that_may_have_learned_from_the_games_are_named() -> None:
+    shares = {"validation": 0.05, "test": 0.05}
+    nets = [{"name": name, "split_shares": told} for name, told in (("a", shares), ("b", shares | {"test": 0.1}), ("c", {}))]
+    data, *told = about_split("test", shares, nets)
+    assert "no game of the test split" in data
+    assert "learned from none" not in data and [line.split(":")[0] for line in told] == ["a", "WARNING, b", "c"]
+    assert told[0].endswith("so from none of these") and "test 0.1" in told[1] and "is not told" in told[2]
+    assert len(list(about_split("train", shares, nets))) == 1
 
 
 def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):
