@@ -219,8 +219,8 @@ class Player:
 
     @property
     def thinker(self) -> Thinker:
-        size = self.board.size
         with self.opening:
+            size = self.board.size  # only now: it may have changed while another one was made
             if size not in self.known:
                 for other in list(self.known):  # its tree and its threads
                     self.known.pop(other).close()

@@ -83,7 +83,8 @@ def open_patterns(path: Path) -> Any:
             from models.checkpoint import load_net
 
             net, config = load_net(path)
-            return PatternPolicy(net.patterns(), int(config["size"]), path.stem)  # type: ignore[operator]
+            about = {"compute": {"held_out": config.get("held_out")}}
+            return PatternPolicy(replace(net.patterns(), about=about), int(config["size"]), path.stem)  # type: ignore[operator]
         return PatternPolicy.load(path)
     except (PatternError, CheckpointError) as error:
         card = f"; and there is no card {find_card(path).name} beside it" if path.suffix == ".safetensors" else ""
@@ -258,9 +259,20 @@ def from_checkpoint(path: Path) -> tuple[Any, Card]:
         raise NetFileError(str(error)) from None
     try:
         card = card_of(net, config["model"]["net"], int(config["size"]), name=path.stem)
-        return net, replace(card, compute={"split_shares": config.get("split_shares") or {}})
+        return net, replace(card, compute={"held_out": config.get("held_out")})
     except (KeyError, TypeError, RuntimeError) as error:
         raise NetFileError(f"{path}: its configuration does not say what the net is for ({first_line(error)})") from None
+
+
+def held_out_by(path: Path) -> float | None:
+    """The share of all games that a net has not learned from (see `DatasetFile.held_out`); None where nothing tells."""
+    from models.checkpoint import read_checkpoint
+
+    if path.suffix == ".ckpt":
+        share = read_checkpoint(path)["hyper_parameters"].get("held_out")
+    else:
+        share = read_card(find_card(path)).compute.get("held_out")
+    return float(share) if share else None
 
 
 def card_of(net: Any, arguments: dict[str, Any], size: int, *, name: str) -> Card:

@@ -162,7 +162,7 @@ def evaluate(
             "kind": kind,
             **description(net.card),
             CHECKSUM: checksums[name],
-            "split_shares": shares_of(net),
+            "held_out": held_out_by(net),
             "engine": net.name,
             "data": f"{file.path.stem}{only}, {split}",
             "asked": len(material.rows) * (1 if isinstance(net, PatternPolicy) else max(counts)),
@@ -192,10 +192,10 @@ def evaluate(
     return {"dataset": data, "seed": seed, "draws": options["draws"], "nets": entries, "differences": differences}, curves
 
 
-def shares_of(net: Inference | PatternPolicy) -> dict[str, float]:
-    """How the games that it learned from were split; nothing where that is not told."""
+def held_out_by(net: Inference | PatternPolicy) -> float | None:
+    """The share of all games that it has not learned from (see `DatasetFile.held_out`); None where nothing tells."""
     about = net.patterns.about if isinstance(net, PatternPolicy) else {"compute": net.card.compute}
-    return dict((about.get("compute") or {}).get("split_shares") or {})
+    return (about.get("compute") or {}).get("held_out")
 
 
 def by_groups(summary: "Summary", material: "Material") -> dict[str, Any]:
@@ -227,7 +227,7 @@ def about(file: DatasetFile) -> dict[str, Any]:
         "size": file.size,
         "sources": [source["label"] for source in file.sources],
         "filters": {key: value for key, value in filters.items() if value is not None},
-        "split_shares": file.split_shares,
+        "held_out": {"test": file.held_out("test"), "validation": file.held_out("test", "validation")},
     }
 
 

@@ -22,6 +22,7 @@ LISTED = 12  # sources in the terminal
 
 Result = dict[str, Any]
 Net = dict[str, Any]
+ROUNDING = 1e-9  # of sums of shares
 
 
 def tables(result: Result, kind: str) -> list[Table]:
@@ -187,25 +188,25 @@ def facts(result: Result) -> list[str]:
     lines.append(
         "- illegal moves are not excluded from the answers; passes are no positions; of equal answers the first point wins"
     )
-    lines += [f"- {line}" for line in about_split(data["split"], data["split_shares"], result["nets"])]
+    lines += [f"- {line}" for line in about_split(data["split"], data["held_out"], result["nets"])]
     return lines
 
 
-def about_split(split: str, shares: dict[str, float], nets: Sequence[Net]) -> Iterator[str]:
-    """Whether nets may have learned from these games: equal shares put a game on the same side of every dataset."""
+def about_split(split: str, held_out: dict[str, float | None], nets: Sequence[Net]) -> Iterator[str]:
+    """Whether nets may have learned from these games, which are those below a share of all (see `DatasetFile.held_out`)."""
     if split == "train":
         yield "these are games to train with: nets that were trained on this data have learned from them"
         return
     yield f"splits are by game and its eight images: no game of the {split} split is in the training split of this data"
+    share = held_out[split]
     for net in nets:
-        theirs = net["split_shares"]
-        if not theirs:
-            yield f"{net['name']}: how the games were split that it learned from is not told; these may be among them"
-        elif theirs != shares:
-            said = ", ".join(f"{name} {share:g}" for name, share in theirs.items())
-            yield f"WARNING, {net['name']}: the games that it learned from were split otherwise ({said}); these may be among them"
+        theirs = net["held_out"]
+        if theirs is None or share is None:
+            yield f"{net['name']}: whether it has learned from these games is not told by its file or by the data's"
+        elif theirs < share - ROUNDING:
+            yield f"WARNING, {net['name']}: it kept away from {theirs:.3g} of all games, and these are {share:.3g}: it knows some"
         else:
-            yield f"{net['name']}: learned from games that were split alike, so from none of these"
+            yield f"{net['name']}: nothing that it learned from, in this data or another, was one of these games"
 
 
 def move_rows(nets: Sequence[Net]) -> list[list[str]]:

@@ -318,7 +318,7 @@ def about_compute(config: dict[str, Any], steps: int) -> dict[str, Any]:
         "precision": trainer.get("precision"),
         "symmetries": loader.get("symmetries"),
         "symmetric_layers": bool(config["model"]["net"].get("symmetric")),
-        "split_shares": config.get("split_shares") or {},
+        "held_out": config.get("held_out"),
         "positions_per_game": loader.get("positions_per_game"),
         "began_with": "weights of another run" if config.get("start") else "random weights",
         "owner_weight": part(config, "model").get("owner_weight") or 0,

@@ -29,6 +29,7 @@ from mcts.clock import describe
 from pipelines.console import clock, console
 from pipelines.gtp_client import LOAD, START, EngineError, GtpEngine, Killed
 from pipelines.match_games import Counter, GameRules, Played, play_game, set_up, time_command, to_record
+from pipelines.match_summary import distinct
 
 LINE = {"key", "file", "first", "second", "black", "white", "result", "points", "why", "moves", "identity", "seconds", "slowest"}
 KILLED = 3  # times in a row that an engine of one game may be ended by somebody else
@@ -220,9 +221,10 @@ class Match:
         return engine
 
     def own_seed(self, k: int, worker: int) -> list[str]:
-        """Other random numbers for each own engine of a match, and after each pause, unless a seed is asked for."""
+        """Other random numbers for each own engine of a match, and after each pause, unless a seed is asked for. What engines
+        say to standard error, which is kept, begins with it."""
         contestant = self.contestants[k]
-        if not contestant.settings or any(word.startswith("seed=") for word in contestant.command):
+        if not contestant.settings or any(word.lstrip("+").startswith("seed=") for word in contestant.command):
             return []
         return [f"seed={np.random.SeedSequence([self.seed, k, worker, len(self.done)]).generate_state(1)[0]}"]
 
@@ -305,9 +307,8 @@ class Match:
             self.tell(line)
 
     def tell(self, line: dict[str, Any]) -> None:
-        points = [
-            game["points"] for game in self.done.values() if (game["first"], game["second"]) == (line["first"], line["second"])
-        ]
+        pair = (line["first"], line["second"])
+        points = [game["points"] for game in distinct(list(self.done.values())) if (game["first"], game["second"]) == pair]
         why = f" ({line['why']})" if line["why"] else ""
         console.print(
             f"{len(self.done)}/{self.total}  {line['black']} - {line['white']}  {line['result']}{why}  {line['moves']} moves, "

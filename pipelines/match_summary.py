@@ -26,7 +26,7 @@ WIDTH = 150  # columns of tables where there is no terminal
 
 
 def summarise(games: list[dict[str, Any]], names: Sequence[str], rules: GameRules) -> dict[str, Any]:
-    """A game that was played before, move for move by the same sides, says nothing new: it counts once."""
+    """A game that was played before by the same sides, or its mirror image, says nothing new: it counts once."""
     names = list(names)
     played, games = len(games), distinct(games)
     results = [(names.index(game["first"]), names.index(game["second"]), game["points"]) for game in games]

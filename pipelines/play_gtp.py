@@ -84,6 +84,8 @@ def make_player(options: dict[str, Any], thinkers: Thinkers, log: Callable[[str]
 
     keys = ("seconds", "simulations", "resign", "resign_turns", "lag", "ponder", "agreed", "temperature")
     manners = Manners(**{key: options[key] for key in keys})
+    if options["seed"]:
+        log(f"seed {options['seed']}")
     return Player(thinkers, manners, size=options["boardsize"], komi=options["komi"], log=log, seed=options["seed"])
 
 

@@ -58,7 +58,13 @@ def net_path(given: Any, default: str) -> Path | None:
 def check_kinds(options: dict[str, Any], found: "ThinkerOptions") -> None:
     """Of what was named and will be used, as far as that can be told without opening a net: no game begins with what is none."""
     search = found.search
-    used = {"policy": search.policy_net, "value": search.value_net, "rollout": search.rollouts, "tree": search.tree_policy}
+    thinks = (found.policy and search.policy_net) or (found.value and search.value_net)
+    used = {
+        "policy": search.policy_net,
+        "value": search.value_net,
+        "rollout": search.rollouts or thinks,  # they tell what is dead at the end, too
+        "tree": search.tree_policy,
+    }
     for kind, path in ((kind, getattr(found, kind)) for kind in used if used[kind] and options[kind] is not None):
         if path is not None:
             check_kind(path, kind)
@@ -75,7 +81,9 @@ def check_kind(path: Path, kind: str) -> None:
     else:
         from data.pattern_files import read_patterns
 
-        check_same(path, read_patterns(path).kind, kind)
+        there = read_patterns(path).kind
+        if kind != "tree" or there != "rollout":  # which names moves as well, if not as well as a tree policy
+            check_same(path, there, kind)
 
 
 def check_same(path: Path, kind: str, wanted: str) -> None:

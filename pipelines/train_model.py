@@ -72,7 +72,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     seed_everything(cfg.seed, verbose=False)
     module, data = assemble(cfg)
     config = plain(cfg)
-    module.save_hyperparameters(config | {"split_shares": data.file.split_shares})
+    module.save_hyperparameters(config | {"held_out": held_out(data.file, checkpoint or cfg.start)})
     if data.batches_per_epoch() == 0:
         raise TrainingError(f"{cfg.dataset}: too few games or positions to train with for a batch of {cfg.loader.batch_size}")
     if data.planes != config["model"]["net"].get("planes", data.planes):
@@ -105,6 +105,14 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     if saving.best is not None:
         result["best"] = saving.best
     return result | {"stopped_by": saving.stopped_by}  # a signal that came when there was nothing left to stop
+
+
+def held_out(file: Any, before: Any) -> float | None:
+    """The share of all games that neither this run nor the net before it has learned from; None where that is not known."""
+    from models.inference import held_out_by
+
+    shares = [file.held_out("test", "validation"), *([held_out_by(Path(before).expanduser())] if before else [])]
+    return None if None in shares else min(shares)
 
 
 def make_loggers(config: dict[str, Any], step: int | None) -> list[Any]:
@@ -228,8 +236,9 @@ def check_numbers(cfg: DictConfig) -> None:
             least <= number < most if key in BELOW_THE_END or most == math.inf else least <= number <= most
         ):
             raise TrainingError(f"{key}={number:g}: {bounds(key, least, most)}")
-    if convert(cfg.trainer.limit_val_batches, float, "trainer.limit_val_batches") <= 0:
-        raise TrainingError(f"trainer.limit_val_batches={cfg.trainer.limit_val_batches}: above 0, or nothing is validated")
+    limit = OmegaConf.select(cfg, "trainer.limit_val_batches")
+    if limit is not None and not 0 < convert(limit, float, "trainer.limit_val_batches"):
+        raise TrainingError(f"trainer.limit_val_batches={limit}: above 0, or nothing is validated")
     if cfg.direction not in ("minimize", "maximize"):
         raise TrainingError(f"direction={cfg.direction}: minimize or maximize")
     if OmegaConf.select(cfg, "callbacks.checkpoints") is None:

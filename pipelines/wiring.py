@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
                 except Exception as error:
                     if HydraConfig.get().mode == RunMode.MULTIRUN:  # its launcher must know which job failed
                         raise
+                    remove_empty(Path(HydraConfig.get().runtime.output_dir))
                     failure.append(error)  # past Hydra, which would print a line of its own
                     return None
 
@@ -74,6 +76,14 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
         return main
 
     return decorate
+
+
+def remove_empty(folder: Path) -> None:
+    """What Hydra made for a run that came to nothing, and folders that hold nothing else, below where the user stands."""
+    with suppress(OSError):
+        while folder != Path.cwd() and folder.is_relative_to(Path.cwd()):
+            folder.rmdir()
+            folder = folder.parent
 
 
 def with_groups(name: str, arguments: list[str]) -> list[str]:

@@ -25,6 +25,7 @@ from models.evaluation import (
     rank_curve,
     value_scores,
 )
+from models.inference import open_net
 from pipelines import evaluate_model
 from pipelines.evaluation_data import batches, choose, training_mean
 from pipelines.evaluation_report import about_split
@@ -286,13 +287,30 @@ def evaluate(output: Path, *overrides: str) -> dict:
 
 
 def test_nets_that_may_have_learned_from_the_games_are_named() -> None:
-    shares = {"validation": 0.05, "test": 0.05}
-    nets = [{"name": name, "split_shares": told} for name, told in (("a", shares), ("b", shares | {"test": 0.1}), ("c", {}))]
-    data, *told = about_split("test", shares, nets)
+    held = {"test": 0.1, "validation": 0.2}
+    nets = [{"name": name, "held_out": share} for name, share in (("a", 0.1), ("b", 0.05), ("c", None), ("d", 0.3))]
+    data, *told = about_split("test", held, nets)
     assert "no game of the test split" in data
-    assert "learned from none" not in data and [line.split(":")[0] for line in told] == ["a", "WARNING, b", "c"]
-    assert told[0].endswith("so from none of these") and "test 0.1" in told[1] and "is not told" in told[2]
-    assert len(list(about_split("train", shares, nets))) == 1
+    assert [line.split(":")[0] for line in told] == ["a", "WARNING, b", "c", "d"] and "is not told" in told[2]
+    assert [line.split(":")[0] for line in about_split("validation", held, nets)][1] == "WARNING, a"
+    assert "is not told" in list(about_split("test", {"test": None}, nets))[1]
+    assert len(list(about_split("train", held, nets))) == 1
+
+
+def test_what_a_net_kept_away_from_is_what_all_that_it_began_with_did(tmp_path: Path) -> None:
+    from pipelines.train_model import held_out
+
+    class Data:
+        def held_out(self, *splits: str) -> float:
+            return 0.1
+
+    net = tiny_net(POLICY)[0]
+    shares = {"less": 0.05, "more": 0.3, "unknown": None}
+    paths = {name: write_checkpoint(tmp_path / f"{name}.ckpt", net, POLICY, held_out=share) for name, share in shares.items()}
+    assert held_out(Data(), None) == held_out(Data(), paths["more"]) == 0.1
+    assert held_out(Data(), paths["less"]) == held_out(Data(), str(paths["less"])) == 0.05
+    assert held_out(Data(), paths["unknown"]) is None
+    assert open_net(paths["less"], device="cpu").card.compute == {"held_out": 0.05}
 
 
 def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):

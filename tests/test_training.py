@@ -639,7 +639,15 @@ def test_two_processes_train_together(tmp_path: Path, dataset: Path) -> None:
 
 @pytest.mark.slow
 def test_two_processes_go_on_as_if_never_stopped(tmp_path: Path, dataset: Path) -> None:
-    settings = [*SMALL, f"dataset={dataset}", "trainer=ddp", "loader.batch_size=8", "schedule=constant", "validate_every=320"]
+    settings = [
+        *SMALL,
+        f"dataset={dataset}",
+        "trainer=ddp",
+        "loader.batch_size=8",
+        "schedule=constant",
+        "validate_every=320",
+        "log_every=7",
+    ]
     for name, positions in (("whole", 640), ("broken", 320)):
         run = command(*settings, f"positions={positions}", f"hydra.run.dir={tmp_path / name}")
         subprocess.run(run, check=True, timeout=300, cwd=tmp_path)

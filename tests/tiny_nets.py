@@ -37,9 +37,9 @@ def tiny_net(arguments: dict[str, Any], seed: int = 0) -> tuple[nn.Module, Card]
     return net, card_of(net, arguments, SIZE, name="tiny")
 
 
-def write_checkpoint(path: Path, net: nn.Module, arguments: dict[str, Any], dataset: Path | str = "") -> Path:
+def write_checkpoint(path: Path, net: nn.Module, arguments: dict[str, Any], dataset: Path | str = "", **more: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    config = {"model": {"net": arguments}, "size": SIZE, "dataset": str(dataset), "positions_a_step": 64}
+    config = {"model": {"net": arguments}, "size": SIZE, "dataset": str(dataset), "positions_a_step": 64, **more}
     state = {f"net.{name}": value for name, value in net.state_dict().items()}
     torch.save({"state_dict": state, "hyper_parameters": config, "global_step": 10}, path)
     return path
