@@ -1,6 +1,7 @@
 """A checkpoint as safetensors, ONNX and int8 ONNX with a card: `python pipelines/export_model.py checkpoint=best.ckpt`.
 
-A net that was exported before may be exported again from its card, into other formats or by a newer program.
+A net that was exported before may be exported again from its card, into other formats or by a newer program. Of several nets
+that began with the same weights the mean is exported, which is often better than each (Wortsman and others 2022).
 """
 
 import json
@@ -32,7 +33,8 @@ FORMATS = {"safetensors": "weights", "onnx": "onnx", "int8": "int8"}
 ENGINES = {"weights": "fp32", "onnx": "onnx", "int8": "int8"}  # that a file is compared in
 JUDGED = {"weights": "torch", "onnx": "onnxruntime fp32", "int8": "onnxruntime int8"}  # as evaluations call who answered from it
 TYPES: dict[str, Any] = {
-    **dict.fromkeys(("checkpoint", "output"), str),
+    "checkpoint": tuple[str, ...],
+    "output": str,
     **dict.fromkeys(("dataset", "name", "evaluation", "notes"), str | None),
     **dict.fromkeys(("calibration", "parity", "threads", "seed"), int),
     "agreement": float,
@@ -55,16 +57,16 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     began = time.monotonic()
     from models.checkpoint import checksum
 
-    path = Path(options["checkpoint"]).expanduser()
-    if path.suffix == ".ckpt" and is_of_patterns(path):
-        return export_patterns(options, path)
-    net, card, config = opened(path)
+    found = [Path(path).expanduser() for path in options["checkpoint"]]
+    if len(found) == 1 and found[0].suffix == ".ckpt" and is_of_patterns(found[0]):
+        return export_patterns(options, found[0])
+    net, card, config = opened_mean(found)
     weights = card.made.get(CHECKSUM) or checksum(net.state_dict())  # a net stays the one that it was, in whatever files
     with closing(open_dataset(options, config, card)) as file:
         accuracy = about_accuracy(options, card, weights)
         output = Path(options["output"]).expanduser().absolute()
         paths = file_names(output, options["name"] or card.kind, options)
-        before = kept(card, path, paths)
+        before = kept(card, found[0], paths) if len(found) == 1 else replace(card, files={}, parity={}, accuracy={})
         noted = {"notes": options["notes"]} if options["notes"] else {}
         card = replace(
             card,
@@ -99,6 +101,33 @@ def opened(path: Path) -> tuple[Any, Card, dict[str, Any]]:
         return net, replace(card, compute=about_compute(config, checkpoint["global_step"])), config
     card = read_card(find_card(path))
     return from_safetensors(find_card(path).with_suffix(".safetensors"), card), card, {}
+
+
+def opened_mean(paths: list[Path]) -> tuple[Any, Card, dict[str, Any]]:
+    """The mean of some nets of one kind, with the story of the last one; of one net that net itself."""
+    import torch
+
+    found = [opened(path) for path in paths]
+    net, card, config = found[-1]
+    if len(found) == 1:
+        return net, card, config
+    for path, (other_net, other, _) in zip(paths, found, strict=True):
+        same = (other.kind, other.size, other.planes) == (card.kind, card.size, card.planes)
+        if not same or shapes(other_net) != shapes(net):
+            raise ExportError(f"{path}: another net than {paths[-1]}, so there is no mean of the two")
+    states = [other_net.state_dict() for other_net, _, _ in found]
+    with torch.no_grad():
+        for name, value in net.state_dict().items():
+            if value.is_floating_point():
+                value.copy_(torch.stack([state[name] for state in states]).mean(0))
+    shares: list[Any] = [other.compute.get("held_out") for _, other, _ in found]
+    about = {"mean_of": len(found), "held_out": None if None in shares else min(shares)}
+    made = {key: value for key, value in card.made.items() if key != CHECKSUM}
+    return net, replace(card, compute=card.compute | about, made=made), config
+
+
+def shapes(net: Any) -> dict[str, Any]:
+    return {name: value.shape for name, value in net.state_dict().items()}
 
 
 def kept(card: Card, path: Path, paths: dict[str, Path]) -> Card:

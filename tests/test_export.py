@@ -408,6 +408,22 @@ def test_an_export_that_fails_leaves_what_there_was(made, tmp_path, monkeypatch,
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"policy.json", "policy.safetensors"}
 
 
+def test_the_mean_of_two_nets(made, tmp_path):
+    """Of a net that was exported and a checkpoint; nets of different kinds have none."""
+    other = write_checkpoint(tmp_path / "other.ckpt", tiny_net(SYMMETRIC, seed=3)[0], SYMMETRIC, made["dataset"], held_out=0.1)
+    how = [f"dataset={made['dataset']}", "formats=[safetensors]", "name=mean"]
+    export(tmp_path, f"checkpoint=[{made['out'] / 'policy.json'},{other}]", *how)
+    nets = [export_model.opened(path)[0] for path in (made["out"] / "policy.json", other, tmp_path / "mean.json")]
+    first, second, mean = (net.state_dict() for net in nets)
+    for name, value in mean.items():
+        assert torch.allclose(value.float(), (first[name].float() + second[name].float()) / 2, atol=1e-6), name
+    card = read_card(tmp_path / "mean.json")
+    assert card.compute["mean_of"] == 2 and card.compute["held_out"] is None, "what the first learned from is not told"
+    assert card.made["weights_sha256"] == checksum(nets[2].state_dict()) and list(card.files) == ["mean.safetensors"]
+    with pytest.raises(export_model.ExportError, match="another net than"):
+        export(tmp_path, f"checkpoint=[{made['value']},{other}]", *how, "overwrite=true")
+
+
 def test_the_card_gets_its_name_last(made, tmp_path, monkeypatch):
     renamed: list[str] = []
     replace_file = Path.replace
