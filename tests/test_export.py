@@ -464,7 +464,7 @@ def test_checkpoints_of_older_programs_are_exported_without_what_they_do_not_say
         (["threads=two"], "threads=two: a whole number is expected"),
         (["seed=-1"], "seed=-1: a whole number from 0 up"),
         (["checkpoint=5"], "5: there is no such checkpoint"),
-        (["checkpoint=null"], "checkpoint=null: a word is expected"),
+        (["checkpoint=null"], "checkpoint=null: a list of words is expected"),
         (["dataset=5"], "5: there is no such file"),
         (["dataset=[a,b]"], 'dataset=["a", "b"]: a word or null is expected'),
         (["output=[a]"], 'output=["a"]: a word is expected'),

@@ -258,7 +258,8 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path, dataset: Path) -> Non
         (["positions=many"], "a whole number"),
         (["wait=long"], "passive or active"),
         (["size=19"], "have size 9"),
-        (["optimizer.lr=-1"], "optimizer or schedule"),
+        (["optimizer.lr=-1"], "optimizer.lr=-1: 0 or more"),
+        (["optimizer=adamw", "optimizer.betas=[2,2]"], "optimizer or schedule"),
         (["resume=nowhere"], "no run's folder"),
         (["start=nowhere.ckpt"], "no such checkpoint"),
     ]:
