@@ -214,8 +214,9 @@ class Checkpoints(Callback):
             progress = trainer.fit_loop.epoch_loop.batch_progress
             if progress.current.completed % trainer.accumulate_grad_batches:
                 return  # gradients of the batches before would be lost
-            if pl_module.before is not None:  # the batch that failed was never there
-                pl_module.before()  # type: ignore[operator]
+            learner: Any = pl_module
+            if learner.before is not None:  # the batch that failed was never there
+                learner.before()
                 counts: Any
                 for counts in (progress.current, progress.total):
                     counts.ready = counts.started = counts.processed = counts.completed

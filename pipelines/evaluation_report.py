@@ -204,7 +204,7 @@ def about_split(split: str, held_out: dict[str, float | None], nets: Sequence[Ne
         if theirs is None or share is None:
             yield f"{net['name']}: whether it has learned from these games is not told by its file or by the data's"
         elif theirs < share - ROUNDING:
-            yield f"WARNING, {net['name']}: it kept away from {theirs:.3g} of all games, and these are {share:.3g}: it knows some"
+            yield f"WARNING, {net['name']}: it kept away from {theirs:.3g} of all games, these are {share:.3g}; it may know some"
         else:
             yield f"{net['name']}: nothing that it learned from, in this data or another, was one of these games"
 

@@ -169,9 +169,8 @@ def complete(cfg: DictConfig) -> None:
         raise TrainingError(f"size={cfg.size}: the boards of {cfg.dataset} have size {file.size}")
     file.close()
     for logger in (cfg.logger or {}).values():
-        if (
-            logger is not None and "id" in logger and logger.id is None
-        ):  # of Weights & Biases: a run that goes on is the same one there
+        # Of Weights & Biases: a run that goes on is the same one there.
+        if logger is not None and "id" in logger and logger.id is None:
             logger.id = secrets.token_hex(6)
     devices = count_devices(cfg)
     if devices > 1 and sweeps.in_multirun():
