@@ -5,13 +5,13 @@ Both see an array of board records, many leaves a call, and are compiled loops w
 """
 
 import contextlib
+import threading
 from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from data.board_kernels import VERTICES
+from data.board_kernels import VERTICES, new_boards
 from mcts import expansion_kernels, position_kernels
 from mcts.leaf_kernels import finish_uniform
 from mcts.rollout_kernels import new_state
@@ -52,10 +52,15 @@ class TreePolicy(Protocol):
 class UniformRollouts:
     name = "uniform"
 
+    def __init__(self) -> None:
+        self.own = threading.local()  # each thread its own board
+
     def run(
         self, boards: np.ndarray, first: int, count: int, balances: np.ndarray, owners: np.ndarray, state: np.ndarray
     ) -> None:
-        finish_uniform(boards, first, count, balances, owners, state)
+        if not hasattr(self.own, "board"):
+            self.own.board = new_boards(1, int(boards["side"][0]))
+        finish_uniform(boards, first, count, self.own.board, balances, owners, state)
 
     def forget(self) -> None:
         """Nothing is remembered."""
@@ -82,7 +87,7 @@ class RolloutThreads:
         self.owners = np.zeros((threads, VERTICES), np.int32)
         self.states = [new_state(seed, worker) for worker in range(threads)]
         self.jobs: SimpleQueue[Block | None] = SimpleQueue()
-        self.threads = [Thread(target=self.work, args=(k,), name=f"rollouts {k}", daemon=True) for k in range(threads)]
+        self.threads = [threading.Thread(target=self.work, args=(k,), name=f"rollouts {k}", daemon=True) for k in range(threads)]
         for thread in self.threads if not here else []:
             thread.start()
 

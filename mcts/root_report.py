@@ -24,28 +24,32 @@ def make_report(
     """`searched`: by visits; else the priors are all there is. `valued`: a value net answers; without one the ends of games,
     which count as its answers, are not told as such."""
     colour = int(tree.store.nodes["to_play"][ROOT])
-    value = colour * tree.mean(ROOT_EDGE)
+    value = colour * tree.means(np.array([ROOT_EDGE], np.uint32)).item()
     value = 0.0 if np.isnan(value) else value
-    candidates = [candidate(tree, move, colour, value, valued) for move in tree.moves_of(ROOT)]
+    candidates = candidates_of(tree, colour, value, valued)
     candidates.sort(key=(lambda c: by_visits(tree, c)) if searched else (lambda c: by_priors(tree, c)))
     return Report(tuple(candidates), value, tree.finished, seconds, owner, errors, kept, extra)
 
 
-def candidate(tree: Tree, move: np.record, colour: int, parent: float, valued: bool) -> Candidate:
-    point, prior, edge = int(move.move), float(move.prior), int(move.edge)
-    if not edge:
-        return Candidate(point, 0, prior, parent, np.nan, np.nan, (point,))
-    record = tree.store.edges[edge]
-    n_v, n_r, value = int(record.n_v), int(record.n_r), colour * tree.mean(edge)
-    return Candidate(
-        point,
-        tree.visits(edge),
-        prior,
-        parent if np.isnan(value) else value,
-        colour * float(record.w_v) / n_v if n_v and valued else np.nan,
-        colour * float(record.w_r) / n_r if n_r else np.nan,
-        (point, *tree.line(edge)),
-    )
+def candidates_of(tree: Tree, colour: int, parent: float, valued: bool) -> list[Candidate]:
+    """The root's moves; one never tried is worth what the position is, `parent`."""
+    moves = tree.moves_of(ROOT).view(np.ndarray)
+    edges = moves["edge"]
+    tried = edges > 0
+    found = tree.store.edges.view(np.ndarray)[edges]
+    visits = np.where(tried, found["n_v" if tree.by_values else "n_r"], 0)
+    value = np.where(tried, colour * tree.means(edges), np.nan)
+    value[np.isnan(value)] = parent
+    net_value, rollout_value = np.full((2, len(moves)), np.nan)
+    np.divide(colour * found["w_v"], found["n_v"], out=net_value, where=tried & valued & (found["n_v"] > 0))
+    np.divide(colour * found["w_r"], found["n_r"], out=rollout_value, where=tried & (found["n_r"] > 0))
+    lines = [*tree.lines(edges[tried]), *[()] * int((~tried).sum())]  # the tried ones stand first
+    columns = (moves["move"], visits, moves["prior"], value, net_value, rollout_value)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [
+        Candidate(point, count, prior, q, of_net, of_rollouts, (point, *line))
+        for (point, count, prior, q, of_net, of_rollouts), line in zip(rows, lines, strict=True)
+    ]
 
 
 def by_visits(tree: Tree, candidate: Candidate) -> tuple[bool, int, float, float]:

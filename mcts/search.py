@@ -235,9 +235,12 @@ class Search:
     def ask_nets(self) -> None:
         """Hand what the tree wants to the nets, but for what is remembered."""
         assert self.tree
+        edges, kinds, keys = self.tree.wants()
+        if not edges:  # as in most calls: what follows is slow where it has left the processor's caches
+            return
         requests: dict[int, list[Request]] = {}
         komi = float(self.tree.head.komi)
-        for edge, kind, key in zip(*self.tree.wants(), strict=True):
+        for edge, kind, key in zip(edges, kinds, keys, strict=True):
             asked = (key, komi) if hears_komi(self.queues[kind].net) else key
             known = self.caches[kind].get(asked)
             if known is not None:

@@ -121,7 +121,9 @@ class Tree:
         self.replace_priors(ROOT_EDGE, np.zeros(self.points, np.float32))
         self.finish_value(ROOT_EDGE, 0.0)
         self.cancel_value(ROOT_EDGE)
-        self.line(ROOT_EDGE)
+        edges = np.array([ROOT_EDGE], np.uint32)
+        self.means(edges)
+        self.lines(edges)
         tree_kernels.keep_below(self.store, ROOT_EDGE, *self.maps)
         store_kernels.want(self.store, np.uint32(ROOT_EDGE), VALUE)  # refused: there is no room yet
         self.head.refused[:] = 0
@@ -319,9 +321,11 @@ class Tree:
     def visits(self, edge: int) -> int:
         return int(self.store.edges["n_v" if self.by_values else "n_r"][edge])
 
-    def mean(self, edge: int) -> float:
-        """Q from Black's view; NaN if nothing is known."""
-        return float(tree_kernels.mean(self.store, np.uint32(edge)))
+    def means(self, edges: np.ndarray) -> np.ndarray:
+        """Q of edges uint32 from Black's view; NaN if nothing is known."""
+        means = np.empty(len(edges))
+        tree_kernels.means(self.store, edges, means)
+        return means
 
     def moves_of(self, node: int) -> np.ndarray:
         """MOVE records of a node; the first `opened` have edges."""
@@ -351,10 +355,11 @@ class Tree:
         most = np.flatnonzero(visits[visits >= max(1, WELL_VISITED * first)] == first)
         return first, second, bool(worth.max() > worth[most].max())
 
-    def line(self, edge: int) -> tuple[int, ...]:
-        """The moves most visited from behind an edge on."""
-        line = np.zeros(LINE, np.uint16)
-        return tuple(line[: int(tree_kernels.follow(self.store, np.uint32(edge), line))].tolist())
+    def lines(self, edges: np.ndarray) -> list[tuple[int, ...]]:
+        """The moves most visited from behind edges uint32 on."""
+        lines, lengths = np.empty((len(edges), LINE), np.uint16), np.empty(len(edges), np.uint16)
+        tree_kernels.follow(self.store, edges, lines, lengths)
+        return [tuple(line[:length]) for line, length in zip(lines.tolist(), lengths.tolist(), strict=True)]
 
     # --- checks
 

@@ -161,6 +161,12 @@ def mean(store, e):
 
 
 @kernel
+def means(store, edges, out):
+    for k in range(len(edges)):
+        out[k] = mean(store, edges[k])
+
+
+@kernel
 def first_play(store, node, colour):
     """Q of moves never tried: their position's, less a reduction."""
     q = mean(store, node.parent)
@@ -250,8 +256,14 @@ def keep_below(store, top, node_map, edge_map):
 
 
 @kernel
-def follow(store, e, line):
-    """The moves most visited from the position behind edge e on, to `line` uint16; returns how many."""
+def follow(store, edges, lines, lengths):
+    """The moves most visited from the positions behind edges on, to rows of `lines` uint16; how many, to `lengths`."""
+    for k in range(len(edges)):
+        lengths[k] = follow_one(store, edges[k], lines[k])
+
+
+@kernel
+def follow_one(store, e, line):
     by_values = store.head[0].by_values
     depth = np.uint64(0)
     n = store.edges[e].child

@@ -317,11 +317,11 @@ def test_what_is_below_a_played_move_is_kept_and_the_rest_given_back() -> None:
         if not own:
             break
         edge = max(own, key=tree.visits)
-        visits, mean, line = tree.visits(edge), tree.mean(edge), tree.line(edge)
+        visits, mean, line = tree.visits(edge), tree.means(np.uint32([edge])), tree.lines(np.uint32([edge]))
         below = {int(tree.store.edges["move"][e]): tree.visits(e) for e in tree.children(int(tree.store.edges["child"][edge]))}
         board.play(int(tree.store.edges["move"][edge]))
         assert start(tree, board) == visits == tree.visits(ROOT_EDGE)
-        assert tree.mean(ROOT_EDGE) == mean and tree.line(ROOT_EDGE) == line
+        assert tree.means(np.uint32([ROOT_EDGE])) == mean and tree.lines(np.uint32([ROOT_EDGE])) == line
         assert below == {int(tree.store.edges["move"][e]): tree.visits(e) for e in tree.children(ROOT)}
         assert tree.head.n_nodes < before
         tree.check_finished()
