@@ -34,7 +34,7 @@ def make_report(
 def candidates_of(tree: Tree, colour: int, parent: float, valued: bool) -> list[Candidate]:
     """The root's moves; one never tried is worth what the position is, `parent`."""
     moves = tree.moves_of(ROOT).view(np.ndarray)
-    edges = moves["edge"]
+    edges = np.ascontiguousarray(moves["edge"])  # as the kernels are compiled for
     tried = edges > 0
     found = tree.store.edges.view(np.ndarray)[edges]
     visits = np.where(tried, found["n_v" if tree.by_values else "n_r"], 0)

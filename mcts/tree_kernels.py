@@ -162,7 +162,7 @@ def mean(store, e):
 
 @kernel
 def means(store, edges, out):
-    for k in range(len(edges)):
+    for k in range(np.uint64(len(edges))):
         out[k] = mean(store, edges[k])
 
 
@@ -258,7 +258,7 @@ def keep_below(store, top, node_map, edge_map):
 @kernel
 def follow(store, edges, lines, lengths):
     """The moves most visited from the positions behind edges on, to rows of `lines` uint16; how many, to `lengths`."""
-    for k in range(len(edges)):
+    for k in range(np.uint64(len(edges))):
         lengths[k] = follow_one(store, edges[k], lines[k])
 
 

@@ -8,6 +8,7 @@ from data.coords import BLACK, PASS, WHITE
 from mcts import position_kernels, tree_kernels
 from mcts.params import SearchParams
 from mcts.rollouts import UniformPriors
+from mcts.root_report import candidates_of
 from mcts.store_kernels import ROOT, ROOT_EDGE, TERMINAL, VALUE
 from mcts.tree import Block, Tree
 from tests.boards import board_from, random_board
@@ -328,6 +329,42 @@ def test_what_is_below_a_played_move_is_kept_and_the_rest_given_back() -> None:
         simulate(tree, 500, rng)
         tree.check_finished()
         assert tree.visits(ROOT_EDGE) == visits + 500
+
+
+@pytest.mark.parametrize("lam", [0, 0.5, 1])
+def test_candidates_are_what_the_edges_say(lam: float) -> None:
+    """Of tried and untried moves; a move by itself is worth and followed by what it is beside others."""
+    tree = make_tree(Board(9, komi=0.5), lam=lam, c_puct=0.2)
+    rng = np.random.default_rng(2)
+    if lam:
+        simulate(tree, 60, rng)
+    tree.head.room[VALUE] = 8
+    block = tree.new_block(8)
+    for _ in range(6 if lam < 1 else 0):
+        tree.descend(block, 8)
+        tree.expand(block, UniformPriors())
+        for edge, _, _ in zip(*tree.wants(), strict=True):
+            tree.finish_value(edge, float(rng.uniform(-1, 1)))
+        tree.head.room[VALUE] = 8
+        tree.cancel_rollouts(block)
+    found = candidates_of(tree, BLACK, 0.25, True)
+    moves = tree.moves_of(ROOT)
+    assert len(found) == len(moves) == 82
+    tried = 0
+    for candidate, (prior, e, point) in zip(found, moves.tolist(), strict=True):
+        edge = tree.store.edges[e]
+        expected = [np.nan if not n else w / n for n, w in ((edge.n_v, edge.w_v), (edge.n_r, edge.w_r))] if e else [np.nan] * 2
+        known = [q for q in expected if not np.isnan(q)]
+        value = (1 - lam) * expected[0] + lam * expected[1] if len(known) == 2 and lam else [*known, 0.25][0]
+        assert (candidate.point, candidate.prior) == (point, prior)
+        assert candidate.visits == (tree.visits(e) if e else 0)
+        assert [candidate.net_value, candidate.rollout_value] == pytest.approx(expected, nan_ok=True)
+        assert candidate.value == pytest.approx(value)
+        assert candidate.line == (point, *(tree.lines(np.uint32([e]))[0] if e else ()))
+        tried += bool(e)
+    assert 8 <= tried < 82 and any(len(candidate.line) > 1 for candidate in found)
+    for kernel in (tree_kernels.means, tree_kernels.follow):  # compiled with the tree, not in the middle of a game
+        assert len(getattr(kernel, "signatures", [0])) == 1
 
 
 def test_several_moves_at_once_are_followed_and_other_games_are_not() -> None:
