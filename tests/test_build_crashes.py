@@ -490,6 +490,11 @@ def test_memory_does_not_grow_with_the_number_of_games(tmp_path):
 # --- Ctrl-C
 
 
+def hear_ctrl_c() -> None:
+    """Shells start what runs in the background, these tests perhaps, deaf to it, and so would be whatever that starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_is_one_line_and_keeps_what_is_finished(tmp_path):
     """In small parts, of which there are many: on a busy machine a build may else be over before it is noticed that it began."""
     source, parts = write_zip(tmp_path / "a.zip", collect(120)), PartSizes(files=3, rows=256)
@@ -497,7 +502,9 @@ def test_ctrl_c_is_one_line_and_keeps_what_is_finished(tmp_path):
     for attempt in range(3):
         output = tmp_path / f"{attempt}.h5"
         line = command(source, output, *sizes, workers=2)
-        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        process = subprocess.Popen(
+            line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=hear_ctrl_c
+        )
         deadline = time.monotonic() + 60
         while not list(work_folder(output).glob("*.h5")) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
