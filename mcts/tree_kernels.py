@@ -264,6 +264,7 @@ def follow(store, edges, lines, lengths):
 
 @kernel
 def follow_one(store, e, line):
+    """The moves most visited from the position behind edge e on, to `line`; returns how many."""
     by_values = store.head[0].by_values
     depth = np.uint64(0)
     n = store.edges[e].child

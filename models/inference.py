@@ -82,9 +82,10 @@ def open_patterns(path: Path) -> Any:
         if path.suffix == ".ckpt":
             from models.checkpoint import load_net
 
+            net: Any
             net, config = load_net(path)
             about = {"compute": {"held_out": config.get("held_out")}}
-            return PatternPolicy(replace(net.patterns(), about=about), int(config["size"]), path.stem)  # type: ignore[operator]
+            return PatternPolicy(replace(net.patterns(), about=about), int(config["size"]), path.stem)
         return PatternPolicy.load(path)
     except (PatternError, CheckpointError) as error:
         card = f"; and there is no card {find_card(path).name} beside it" if path.suffix == ".safetensors" else ""
