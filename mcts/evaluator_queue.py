@@ -6,9 +6,11 @@
 
 A net that raises gives an answer with an `error`. One that never returns can't be ended, but its thread is a daemon, and
 what it was working on is given up: `stuck` says for how long, until it answers after all. A batch is what waits when the
-net is free, up to `batch` positions. `AnswerCache` remembers answers by hashed positions.
+net is free, up to `batch` positions. A process that ends in the middle of one would be aborted by the net's library, so
+`close`, which is called then at the latest, lets it end. `AnswerCache` remembers answers by hashed positions.
 """
 
+import atexit
 import threading
 import time
 from collections import OrderedDict, deque
@@ -25,6 +27,7 @@ from mcts.protocols import Net, told_komi
 from mcts.store_kernels import POLICY
 
 KIND_NAMES = ("policy net", "value net")
+LAST_BATCH = 2.0  # seconds for which one in work is waited for, from when it was given up
 
 
 @dataclass(eq=False)
@@ -69,6 +72,7 @@ class EvaluatorQueue:
             self.symmetry = "none"  # such a net turns positions by itself, or not at all
         self.thread = threading.Thread(target=self.work, name=KIND_NAMES[self.kind], daemon=True)
         self.thread.start()
+        atexit.register(self.close)
 
     @property
     def pending(self) -> int:
@@ -115,10 +119,12 @@ class EvaluatorQueue:
                 request.forgotten = True
 
     def close(self) -> None:
+        atexit.unregister(self.close)
         with self.changed:
             self.closed = True
             self.waiting.clear()
             self.changed.notify()
+        self.thread.join(max(LAST_BATCH - self.stuck, 0))
 
     # --- in the thread
 

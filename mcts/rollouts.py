@@ -125,5 +125,11 @@ class RolloutThreads:
             state[:] = new_state(self.seed, worker)
 
     def close(self) -> None:
+        """What was not begun never will be."""
+        self.take_back()
         for _ in self.threads:
             self.jobs.put(None)
+
+    def anew(self, done: SimpleQueue) -> "RolloutThreads":
+        """Others like these, which put blocks on another queue."""
+        return RolloutThreads(self.rollouts, len(self.threads), self.seed, done, here=self.here)

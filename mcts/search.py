@@ -68,33 +68,53 @@ class Search:
         self.tree: Tree | None = None
         self.free: list[Block] = []
         self.out = 0  # blocks that rollout threads have
+        self.whole = True  # unless a search was broken off in the middle of anything
         self.thought = Thought(Limits(), None, 0.0)
         self.forget()
 
     # --- a thinker
 
     def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
+        if not self.whole:
+            self.begin_anew()
         thought = self.thought = Thought(limits, watch, every)
-        self.begin(board)
+        self.whole = False
         try:
+            self.begin(board)
             self.run()
             if self.thought.no_rollouts and self.has(VALUE) and not self.thought.out_of_time():
                 self.finish()
                 self.begin(board)  # anew, with values alone
                 self.run()
-        except BaseException:
-            assert self.tree
-            self.tree.known = False  # it may have been left in the middle of anything
-            raise
-        finally:
             self.finish()
+        except BaseException:
+            self.begin_anew()
+            raise
+        self.whole = True
         return self.report(thought)
 
     def at_once(self, board: Board) -> Report:
         """The first moves that it would look at, by the tree policy; nets are not waited for."""
         return self.think(board, Limits(seconds=0.0))
 
+    def begin_anew(self) -> None:
+        """As if nothing had been searched. A search that was broken off, as by Ctrl-C, may have lost count of what is under way
+        between any two lines, so nothing that it began is waited for."""
+        self.whole = False
+        self.done = SimpleQueue()
+        for queue in self.queues.values():
+            queue.done = self.done
+            queue.cancel(everything=True)
+        if self.workers:
+            self.workers.close()
+            self.workers = self.workers.anew(self.done)
+        self.tree = None
+        self.free, self.out = [], 0
+        self.whole = True
+
     def forget(self) -> None:
+        if not self.whole:
+            self.begin_anew()
         self.take_news(0)
         self.random = np.random.Generator(np.random.PCG64([self.params.seed, TURNS_RANDOM]))
         for queue in self.queues.values():
@@ -185,7 +205,9 @@ class Search:
         root = self.tree.store.nodes[ROOT]
         passes_first = root.opened == 0 and self.tree.moves_of(ROOT)["move"][0] == PASS
         if root.passes == 1 and passes_first:  # what it leads to is known at once
+            self.offer_room()
             self.tree.descend(self.free[0], 1)
+            self.ask_nets()
 
     def over(self) -> bool:
         assert self.tree

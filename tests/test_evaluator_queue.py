@@ -1,5 +1,7 @@
 """Queues of nets: batches, errors, what is taken back, time that is counted, and the cache."""
 
+import subprocess
+import sys
 import time
 from queue import Empty, SimpleQueue
 
@@ -9,6 +11,7 @@ import pytest
 from mcts.evaluator_queue import AnswerCache, EvaluatorQueue, Request, check, mean_answer
 from mcts.fakes import Broken, FakePolicy, FakeValue, Late, Silent
 from mcts.store_kernels import POLICY, VALUE
+from pipelines.wiring import ROOT
 
 POINTS = 9
 
@@ -36,8 +39,33 @@ def test_answers_belong_to_their_requests_in_batches_of_at_most_the_size() -> No
     assert found == {k: pytest.approx(k / POINTS) for k in range(8)}
     assert queue.pending == 0 and queue.positions == 8 and queue.batches < 8
     queue.close()
-    queue.thread.join(5)
+
+
+def test_closing_lets_a_batch_in_work_end_and_begins_no_other() -> None:
+    """A process that ends while a net is at work would be aborted by the net's library."""
+    done: SimpleQueue = SimpleQueue()
+    queue = EvaluatorQueue(Late(own_stones(), 0.3), VALUE, done, batch=1)
+    queue.submit([request(k) for k in range(3)])
+    while not queue.working:
+        time.sleep(0.001)
+    queue.close()
     assert not queue.thread.is_alive()
+    assert done.get_nowait().requests[0].edge == 0 and done.empty()
+
+
+@pytest.mark.parametrize(("net", "left"), [("Late(own_stones(), 0.3)", "False 1"), ("Silent(own_stones())", "True 0")])
+def test_a_process_that_ends_with_a_net_at_work_waits_for_it_but_not_forever(net: str, left: str) -> None:
+    program = f"""
+import atexit, time
+from tests.test_evaluator_queue import *
+atexit.register(lambda: print(queue.thread.is_alive(), queue.positions))
+queue = EvaluatorQueue({net}, VALUE, SimpleQueue(), batch=1)
+queue.submit([request()])
+while not queue.working:
+    time.sleep(0.001)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (ended.stdout.strip(), ended.stderr, ended.returncode) == (left, "", 0)
 
 
 def test_an_error_comes_back_as_one_line_and_the_thread_lives_on() -> None:

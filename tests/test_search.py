@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from mcts.fakes import Broken, Bursts, FakePolicy, FakeValue, Late, Silent, Unev
 from mcts.params import SearchParams
 from mcts.protocols import Limits, Net, Report
 from mcts.rollout_kernels import new_state, uniform_rollouts
-from mcts.rollouts import Rollouts, UniformPriors, UniformRollouts
+from mcts.rollouts import Rollouts, RolloutThreads, UniformPriors, UniformRollouts
 from mcts.search import Search
 from mcts.tree import Tree
 from tests.boards import INTERPRETED, board_from, random_board
@@ -415,6 +416,17 @@ def test_a_net_that_comes_back_is_used_again(think) -> None:
     assert not think(search, Board(5), simulations=300).errors
 
 
+def test_a_policy_net_that_breaks_after_a_pass_is_asked_again_by_the_next_search(think) -> None:
+    policy = Broken(FakePolicy({12: 0.9}))
+    search, board = make(policy, material()), Board(5)
+    board.play(7)
+    board.play(PASS)
+    assert "killed" in think(search, board, simulations=1).errors[0]
+    policy.after = 10**9
+    report = think(search, board, simulations=50)
+    assert not report.errors and max(c.prior for c in report.candidates) > 0.5
+
+
 def test_a_search_right_after_another_uses_a_net_that_is_still_at_work_for_the_old_one(think) -> None:
     search = make(value=Late(material(), 0.1), lam=0.5)
     board = Board(5)
@@ -440,6 +452,41 @@ def test_a_tree_policy_that_raises_leaves_a_search_that_still_works(think) -> No
         search.think(Board(5), Limits(simulations=1000))
     Raising.broken = False
     assert think(search, Board(5), simulations=1000).simulations == 1000
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.5])
+def test_a_search_broken_off_at_any_line_leaves_one_that_still_works(lam: float, think) -> None:
+    """As by Ctrl-C: 120 times, between lines of which most differ."""
+    watched = {Search.think.__code__.co_filename, RolloutThreads.__init__.__code__.co_filename}
+
+    def break_off(search: Search, after: int) -> bool:
+        left = after
+
+        def trace(frame: FrameType, event: str, _: object) -> object:
+            nonlocal left
+            if frame.f_code.co_filename not in watched:
+                return None
+            left -= event == "line"
+            if left == 0:
+                raise KeyboardInterrupt
+            return trace
+
+        before = sys.gettrace()
+        try:
+            sys.settrace(trace)
+            search.think(Board(5), Limits(simulations=40))
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(before)
+        return False
+
+    search = make(FakePolicy({12: 0.5}), material(), lam=lam)
+    broken = 0
+    for k in range(120):
+        broken += break_off(search, 1 + 7 * k)
+        assert think(search, Board(5), simulations=40).errors == ()
+    assert broken > 60
 
 
 class RaisingRollouts(UniformRollouts):
