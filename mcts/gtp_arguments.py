@@ -4,6 +4,7 @@ import math
 
 from data.coords import BLACK, WHITE, CoordinateError, from_gtp
 
+MAX_KOMI = 1000.0
 COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 
 

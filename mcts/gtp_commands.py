@@ -16,7 +16,7 @@ from data.sgf import ReadOptions, read_games
 from data.sgf_writer import write_game
 from mcts.clock import TimeRules, describe
 from mcts.clock import from_gtp as time_rules_from_gtp
-from mcts.gtp_arguments import GtpError, colour, number, numbers, one, vertex, whole
+from mcts.gtp_arguments import MAX_KOMI, GtpError, colour, number, numbers, one, vertex, whole
 from mcts.player import RESIGN, Choice
 from mcts.positions import free_handicap_points, handicap_points
 from mcts.report import percent, to_table
@@ -24,7 +24,6 @@ from mcts.report import percent, to_table
 if TYPE_CHECKING:
     from mcts.gtp import Engine
 
-MAX_KOMI = 1000.0
 MAX_SGF = 8 << 20  # bytes of a file to load
 KO_OF_RULES = {
     "chinese": "positional",
@@ -224,27 +223,38 @@ def loadsgf(engine: "Engine", arguments: list[str]) -> str:
     before = None
     if len(arguments) > 1 and arguments[-1].isascii() and arguments[-1].isdigit():
         before = whole(arguments.pop()) - 1
-    record = load_record(Path(" ".join(arguments)))
+    try:
+        record = load_record(named_file(arguments))
+    except NoGame as error:
+        raise GtpError(f"cannot load file: {error}") from None
     engine.player.load(record, None if before is None else max(0, before))
     if record.cut:
         engine.player.log(f"{record.source}: {record.cut} after move {len(record.moves)}, where the game ends here")
     return COLOUR_NAMES[engine.player.board.to_play].lower()
 
 
+def named_file(arguments: list[str]) -> Path:
+    return Path(" ".join(arguments)).expanduser()
+
+
+class NoGame(ValueError):
+    """A file does not hold a game that can be loaded."""
+
+
 def load_record(path: Path) -> GameRecord:
-    """The first game of a file, or a position without moves, on whatever size of board."""
+    """The first game of a file, or a position without moves, on whatever size of board; raises `NoGame`."""
     if not path.is_file():
-        raise GtpError(f"cannot load file: there is no file {path}")
+        raise NoGame("it is a folder" if path.is_dir() else "there is no such file")
     if path.stat().st_size > MAX_SGF:
-        raise GtpError("cannot load file: it is too large")
+        raise NoGame("it is too large")
     content = path.read_bytes()
     game = read_games(content, source=path.name, options=ReadOptions(), positions=True)[0]
     if isinstance(game, Rejected) and game.reason == "other size":
         game = read_games(content, source=path.name, options=ReadOptions(size=int(game.detail.split("x")[0])), positions=True)[0]
     if isinstance(game, Rejected):
-        raise GtpError(f"cannot load file: {game.reason} {game.detail}")
+        raise NoGame(f"{game.reason} {game.detail}")
     if not MIN_SIZE <= game.size <= MAX_SIZE:
-        raise GtpError(f"cannot load file: other size {game.size}x{game.size}")
+        raise NoGame(f"other size {game.size}x{game.size}")
     return game
 
 
@@ -254,10 +264,13 @@ def printsgf(engine: "Engine", arguments: list[str]) -> str:
     text = write_game(engine.player.record(black="?", white="?"))
     if not arguments:
         return text
-    path = Path(" ".join(arguments))
+    path = named_file(arguments)
     if path.exists() and path.suffix.lower() != ".sgf":
         raise GtpError(f"{path} exists and is not called .sgf")
-    path.write_text(text, encoding="utf-8")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise GtpError(f"{path}: {error.strerror}") from None
     return ""
 
 

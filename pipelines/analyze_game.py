@@ -9,6 +9,9 @@ import math
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +24,10 @@ from rich.markup import escape
 from data.metadata import to_compensation
 from pipelines.analysis_sgf import COSTLY, chance, share
 from pipelines.console import BuildProgress, console, make_table
+from pipelines.fonts import is_drawable
 from pipelines.options import OptionError
 from pipelines.thinkers import Thinkers, checked_numbers, counted, thinker_options
-from pipelines.wiring import plain, script
+from pipelines.wiring import plain, remove_empty, script
 
 if TYPE_CHECKING:
     from data.board import Board
@@ -45,9 +49,10 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     thinkers = Thinkers(thinker_options(options), lambda text: console.print(text, markup=False))
     record, content = read_game(path), path.read_bytes()
     komi = options["komi"] if options["komi"] is not None else (7.5 if math.isnan(record.komi) else float(record.komi))
-    folder = made_folder(options["output"])
     area_komi = komi + to_compensation(record.handicap, record.rules)
-    rows, complete = analyse(record, area_komi, thinkers, options)
+    check_moves(record, area_komi, options)
+    with made_folder(options["output"]) as folder:
+        rows, complete = analyse(record, area_komi, thinkers, options)
     found = {"game": str(path), "black": record.black_name, "white": record.white_name, "komi": komi, "moves": rows}
     show(found, rows)
     files = write_all(folder, path.stem, record, content, found)
@@ -66,7 +71,8 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     checked_numbers(options, kinds, {"threads": 0, "seed": 0})
     if options["first"] < 1 or (options["last"] is not None and options["last"] < options["first"]):
-        raise OptionError(f"first={options['first']} last={options['last']}: moves are numbered from 1")
+        last = "" if options["last"] is None else f" last={options['last']}"
+        raise OptionError(f"first={options['first']}{last}: moves are numbered from 1")
     for key in ("seconds", "simulations"):
         if options[key] is not None and not options[key] > 0:
             raise OptionError(f"{key}={options[key]}: above 0")
@@ -75,22 +81,28 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def made_folder(output: str) -> Path:
-    """Before any thinking: what can't be written would be lost."""
+@contextmanager
+def made_folder(output: str) -> Iterator[Path]:
+    """Before any thinking: what can't be written would be lost. Where nothing comes of that, the folder goes again."""
     folder = Path(output).expanduser().absolute()
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise GameError(f"output={output}: nothing can be written there")
-    return folder
+    try:
+        yield folder
+    except BaseException:
+        if is_new:
+            remove_empty(folder)
+        raise
 
 
 def read_game(path: Path) -> "GameRecord":
-    from mcts.gtp_arguments import GtpError
-    from mcts.gtp_commands import load_record
+    from mcts.gtp_commands import NoGame, load_record
 
     try:
         return load_record(path)
-    except GtpError as error:
+    except NoGame as error:
         raise GameError(f"{path}: {error}") from None
 
 
@@ -100,14 +112,7 @@ def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict
     from mcts.positions import walk
     from mcts.protocols import Limits
 
-    last = len(record.moves) if options["last"] is None else min(options["last"], len(record.moves))
-    if options["first"] > last:
-        raise GameError(f"first={options['first']}: the game has {len(record.moves)} moves")
-    try:
-        for _ in walk(record, komi):  # before thinking: an illegal move may be the last one
-            pass
-    except ValueError as error:
-        raise GameError(f"{record.source}: {error}") from None
+    last = last_move(record, options)
     if record.cut:
         console.print(f"{record.source}: {record.cut} after move {len(record.moves)}, where the game ends here", markup=False)
     thinker = thinkers(record.size)
@@ -119,9 +124,7 @@ def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict
     try:
         with BuildProgress() as progress:
             progress.begin("thinking", last - options["first"] + 1, "moves")
-            for ply, (board, _) in enumerate(walk(record, komi)):
-                if ply > last:
-                    break
+            for ply, (board, _) in enumerate(islice(walk(record, komi), last + 1)):
                 if ply < options["first"] - 1:
                     continue
                 if closing and ply > over:
@@ -148,11 +151,35 @@ def analyse(record: "GameRecord", komi: float, thinkers: Thinkers, options: dict
             raise
     finally:
         thinker.close()
+    set_up = set(record.setup_ply.tolist())  # what was put on the board after a move is not what it cost
     for row, before, after in zip(rows, standings, standings[1:], strict=False):
-        if before is not None and after is not None:
+        if before is not None and after is not None and row["number"] not in set_up:
             row["loss"] = (1 if row["colour"] == "B" else -1) * (before - after)
     assert all(to_gtp(int(record.moves[row["number"] - 1]), record.size) == row["move"] for row in rows)
     return rows, len(rows) == last - options["first"] + 1
+
+
+def last_move(record: "GameRecord", options: dict[str, Any]) -> int:
+    return len(record.moves) if options["last"] is None else min(options["last"], len(record.moves))
+
+
+def check_moves(record: "GameRecord", komi: float, options: dict[str, Any]) -> None:
+    """Before any thinking: an illegal move may be the last one."""
+    from mcts.positions import walk
+
+    last = last_move(record, options)
+    if last == 0:
+        raise GameError(f"{record.source}: the game has no moves")
+    if options["first"] > last:
+        raise GameError(f"first={options['first']}: the game has {len(record.moves)} moves")
+    played = 0
+    try:
+        for played, _ in enumerate(walk(record, komi)):
+            if played == last:
+                break
+    except ValueError as error:
+        hint = f"; last={played} analyses the moves before it" if played else ""
+        raise GameError(f"{record.source}: {error}{hint}") from None
 
 
 def closing_passes(record: "GameRecord") -> int:
@@ -297,7 +324,11 @@ def write_all(folder: Path, stem: str, record: "GameRecord", content: bytes, fou
     write_text(sgf, text)
     if not given:
         console.print(f"{sgf.name}: written anew; what stood beside the moves of the record could not be kept", markup=False)
-    title = f"{found['black'] or 'Black'} - {found['white'] or 'White'}"
+    names = {"Black": found["black"], "White": found["white"]}
+    unwritten = [name for name in names.values() if not is_drawable(name or "")]
+    if unwritten:
+        console.print(f"{png.name}: no font of this machine writes {', '.join(unwritten)}", markup=False)
+    title = " - ".join(name if name and name not in unwritten else colour for colour, name in names.items())
     simulations = sorted(row["simulations"] for row in rows)[len(rows) // 2]
     thought = f"; {simulations:,} simulations a move" if simulations > 1 else ""
     subtitle = f"{record.date or 'undated'}, komi {found['komi']:g}, {record.result}{thought}"
@@ -312,7 +343,12 @@ def analyze(cfg: DictConfig) -> None:
 
 def main() -> None:
     """A word without `=` is the game: `analyze_game.py game.sgf` is short for `game=game.sgf`."""
-    sys.argv[1:] = [named(word) for word in sys.argv[1:]]
+    words = sys.argv[1:]
+    sys.argv[1:] = [named(word) for word in words]
+    games = [word for word, argument in zip(words, sys.argv[1:], strict=True) if word != argument]
+    if len(games) > 1:
+        print(f"analyze_game: {' '.join(games)}: one game at a time", file=sys.stderr)
+        sys.exit(2)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what is done is written
     analyze()
 
@@ -320,7 +356,7 @@ def main() -> None:
 def named(word: str) -> str:
     if word.startswith("-") or ("=" in word and not Path(word).exists()):
         return word
-    quoted = word.replace("'", "\\'")
+    quoted = word.replace("'", "\\'").replace("${", "\\${")  # no string's end, and nothing to fill in
     return f"game='{quoted}'"
 
 

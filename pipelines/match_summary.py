@@ -19,7 +19,7 @@ from mcts.clock import describe
 from pipelines.console import console, make_table
 from pipelines.match_games import GameRules
 from pipelines.match_plots import ratings, running_rates
-from pipelines.match_scores import Interval, bradley_terry, elo_difference, groups, wilson, win_matrix
+from pipelines.match_scores import VIRTUAL, Interval, bradley_terry, elo_difference, groups, wilson, win_matrix
 
 FAULTS = ("T", "F")  # last letters of results that an engine's fault decided
 WIDTH = 150  # columns of tables where there is no terminal
@@ -135,6 +135,11 @@ def show(summary: dict[str, Any]) -> None:
     ]
     names = ["pair (points of the first)", "games", "points", "draws", "won (95%)", "Elo", "as Black", "as White", "moves"]
     out.print(make_table("Pairs", names, lines), "")
+    if summary["elo"]:
+        both = (
+            f"Players are fitted as if each pair that met had won {VIRTUAL:g} games more either way; pairs by their games alone."
+        )
+        console.print(both)
     counts = (f"{summary['duplicates']} duplicate games, left out", f"{len(summary['faults'])} decided by a fault of an engine",
               f"{summary['disputed']} that dead stones decided")  # fmt: skip
     console.print("; ".join(counts))

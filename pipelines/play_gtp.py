@@ -154,10 +154,15 @@ def main(cfg: DictConfig) -> None:
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else prints
     sys.stdout = sys.stderr
-    run(cfg, sys.stdin.buffer, protocol)
+    code = 0
+    try:
+        run(cfg, sys.stdin.buffer, protocol)
+    except KeyboardInterrupt:
+        say("\nstopped")
+        code = 130
     with contextlib.suppress(OSError):  # a controller that has gone away does not listen to the end
         protocol.close()
-    os._exit(0)  # threads of torch and a thinker that is still being made are not worth waiting for
+    os._exit(code)  # whoever waits for the next line, or is still making a thinker, is not worth waiting for
 
 
 if __name__ == "__main__":

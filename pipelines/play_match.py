@@ -26,6 +26,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from mcts.clock import TimeRules, describe
+from mcts.gtp_arguments import MAX_KOMI
 from pipelines import play_gtp
 from pipelines.console import console
 from pipelines.match_games import GameRules, draw_opening
@@ -56,6 +57,10 @@ def play(
     prepare_folder(folder, contestants, rules, options, commit() or "an unknown version")
     done = read_results(folder / "results.jsonl")
     left = [fixture for fixture in fixtures if fixture.key not in done]
+    if beyond := len(done) + len(left) - len(fixtures):
+        raise MatchError(
+            f"games={options['games']}: in {folder} there are {beyond} more; ask for as many, or choose another output"
+        )
     who = " - ".join(contestant.name for contestant in contestants)
     how = f"{rules.size}x{rules.size}, komi {rules.komi:g}, time {describe(rules.time)}"
     before = f"{len(fixtures) - len(left)} played before"
@@ -85,6 +90,8 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
         options[key] = convert(options[key], kind, key)
         if isinstance(options[key], float) and not math.isfinite(options[key]):
             raise OptionError(f"{key}={options[key]}: a number that ends is expected")
+    if abs(options["komi"]) > MAX_KOMI:
+        raise OptionError(f"komi={options['komi']:g}: from {-MAX_KOMI:g} to {MAX_KOMI:g}")
     for key, least in {"games": 1, "parallel": 1, "opening_moves": 0, "seed": 0, "max_moves": 1, "overtime_count": 0}.items():
         if options[key] < least:
             raise OptionError(f"{key}={options[key]}: from {least} up")
@@ -108,7 +115,7 @@ def read_contestants(options: dict[str, Any]) -> Iterator[Contestant]:
             raise MatchError(
                 "who plays? black=... white=..., or players={NAME: ..., NAME: ..., ...} for several (--help has examples)"
             )
-        names = [short_name(text) for text in given.values()]
+        names = [short_name(text, key) for key, text in given.items()]
         if names[0] == names[1]:
             names = [f"{name} ({k})" for k, name in enumerate(names, 1)]
         players = dict(zip(names, given.values(), strict=True))
@@ -167,15 +174,17 @@ def literal(value: Any) -> str:
     return json.dumps(value) if value is None or isinstance(value, bool) else str(value)
 
 
-def short_name(text: Any) -> str:
+def short_name(text: Any, key: str = "player") -> str:
     """`gnugo level 10`; of an own engine what its nets and its search are called, and what else is set."""
-    words = split(text, "player")
-    if words and all(WORDS_OF_OWN.fullmatch(word) for word in words):
+    words = split(text, key)
+    if not words:
+        raise MatchError(f"{key}: the command is empty")
+    if all(WORDS_OF_OWN.fullmatch(word) for word in words):
         pairs = [word.split("=", 1) for word in words if not word.startswith("threads=")]
         shown = (Path(value).name if key in ("policy", "value", "search") else f"{key}={value}" for key, value in pairs)
         return " ".join(shown) or "own"
     level = re.search(r"--level[ =](\d+)", str(text))
-    return (Path(words[0]).name if words else "own") + (f" level {level[1]}" if level else "")
+    return Path(words[0]).name + (f" level {level[1]}" if level else "")
 
 
 def game_rules(options: dict[str, Any]) -> GameRules:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pipelines.fonts import families
 from pipelines.published import OTHERS, PAPER_TABLE, PAPER_VALUE_MSE, paper_by_symmetries
 
 # Matplotlib takes a second to import: only functions do it.
@@ -220,11 +221,13 @@ class figure:
     """`with figure(path, title, subtitle, inches, heights) as axes:` one below the other; written at the end."""
 
     def __init__(self, path: Path, title: str, subtitle: str, inches: tuple[float, float], heights: Sequence[float] = (1,)):
+        from matplotlib import rcParams
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
         self.path = path
+        rcParams["font.family"] = families()
         below_titles = (0.01, 0.01, 0.98, 1 - 0.80 / inches[1])
         self.figure = Figure(figsize=inches, facecolor=PAPER_WHITE, layout=ConstrainedLayoutEngine(rect=below_titles))
         FigureCanvasAgg(self.figure)

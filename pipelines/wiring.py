@@ -49,14 +49,17 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
 
             @functools.wraps(function)
             def job(cfg: DictConfig) -> Any:
+                single = HydraConfig.get().mode != RunMode.MULTIRUN
                 try:
                     return function(cfg)
                 except Exception as error:
-                    if HydraConfig.get().mode == RunMode.MULTIRUN:  # its launcher must know which job failed
+                    if not single:  # its launcher must know which job failed
                         raise
-                    remove_empty(Path(HydraConfig.get().runtime.output_dir))
                     failure.append(error)  # past Hydra, which would print a line of its own
                     return None
+                finally:
+                    if single:
+                        remove_empty(Path(HydraConfig.get().runtime.output_dir))
 
             try:
                 hydra.main(version_base="1.3", config_path=str(CONF), config_name=name)(job)()
@@ -79,7 +82,7 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
 
 
 def remove_empty(folder: Path) -> None:
-    """What Hydra made for a run that came to nothing, and folders that hold nothing else, below where the user stands."""
+    """The folder of a run that left nothing there, and those above it with nothing else in them, below where one stands."""
     with suppress(OSError):
         while folder != Path.cwd() and folder.is_relative_to(Path.cwd()):
             folder.rmdir()
@@ -88,16 +91,18 @@ def remove_empty(folder: Path) -> None:
 
 def with_groups(name: str, arguments: list[str]) -> list[str]:
     """Hydra wants a name for each group; the null of the configuration may be said for those that have it there."""
+    text = (CONF / f"{name}.yaml").read_text(encoding="utf-8")
+    own = not any(word.startswith(("--config-dir", "-cd", "hydra.searchpath")) for word in arguments)
     kept = []
     for argument in arguments:
         group, _, value = argument.partition("=")
-        if value == "null" and (folder := CONF / group).is_dir() and group:
-            if f"- {group}: null" not in (CONF / f"{name}.yaml").read_text(encoding="utf-8"):
-                choices = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))
-                print(f"{name}: {argument}: one of {choices}", file=sys.stderr)
-                sys.exit(2)
-        else:
-            kept.append(argument)
+        choices = sorted(path.stem for path in (CONF / group).glob("*.yaml")) if group and (CONF / group).is_dir() else []
+        if choices and value == "null" and f"- {group}: null" in text:
+            continue
+        if choices and own and value not in choices and re.fullmatch(r"\w+", value):
+            print(f"{name}: {argument}: one of {', '.join(choices)}", file=sys.stderr)
+            sys.exit(2)
+        kept.append(argument)
     return kept
 
 

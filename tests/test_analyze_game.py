@@ -15,7 +15,7 @@ from data.record import GameRecord
 from data.sgf import ReadOptions, read_games
 from mcts.policy_player import sensible_moves
 from mcts.protocols import Candidate, Limits, Report, Watch
-from pipelines import analyze_game
+from pipelines import analyze_game, fonts
 from pipelines.analyze_game import GameError, named
 from pipelines.wiring import CONF
 from tests.tiny_nets import POLICY, tiny_net, write_checkpoint
@@ -191,7 +191,7 @@ def test_games_that_cannot_be_analysed(tmp_path: Path) -> None:
         (tmp_path / "a game.sgf").write_text(text)
         with pytest.raises(GameError, match=reason):
             analyze_game.run(config(tmp_path, "search=policy_only"))
-    with pytest.raises(GameError, match="no file"):
+    with pytest.raises(GameError, match="there is no such file"):
         analyze_game.run(config(tmp_path, "search=policy_only", "game=missing.sgf"))
     with pytest.raises(ValueError, match="never end"):
         analyze_game.run(config(tmp_path, "simulations=null"))
@@ -201,8 +201,45 @@ def test_games_that_cannot_be_analysed(tmp_path: Path) -> None:
 def test_an_illegal_move_is_told_before_any_thinking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Known, "think", lambda *_, **__: pytest.fail("it thought"))
     (tmp_path / "a game.sgf").write_text("(;SZ[9];B[ee];W[cc];B[gg];W[ee])")
-    with pytest.raises(GameError, match="move 4"):
+    with pytest.raises(GameError, match=r"move 4: .*; last=3 analyses the moves before it"):
         analyze_game.run(config(tmp_path))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("known")
+def test_moves_before_an_illegal_one_can_be_analysed(tmp_path: Path) -> None:
+    (tmp_path / "a game.sgf").write_text("(;SZ[9];B[ee];W[cc];B[gg];W[ee])")
+    assert len(analyze_game.run(config(tmp_path, "last=3"))["moves"]) == 3
+
+
+@pytest.mark.usefixtures("known")
+def test_a_game_without_moves_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "a game.sgf").write_text("(;SZ[9]AB[ee])")
+    with pytest.raises(GameError, match="the game has no moves"):
+        analyze_game.run(config(tmp_path))
+
+
+@pytest.mark.usefixtures("known")
+def test_what_an_editor_put_on_the_board_is_no_cost_of_the_move_before_it(tmp_path: Path) -> None:
+    (tmp_path / "a game.sgf").write_text("(;SZ[9];B[ee];W[cc];AB[gg][gf]AE[cc];B[dd];W[ff])")
+    found = [row["loss"] for row in analyze_game.run(config(tmp_path))["moves"]]
+    assert found[1] is None and None not in (found[0], found[2], found[3])
+
+
+@pytest.mark.usefixtures("known")
+def test_names_that_no_font_writes_are_colours_in_the_chart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fonts, "WIDE", ())
+    fonts.families.cache_clear()
+    fonts.characters.cache_clear()
+    (tmp_path / "a game.sgf").write_text(SGF.replace("Ann", "日本"), encoding="utf-8")
+    analyze_game.run(config(tmp_path))
+    shown = capfd.readouterr()
+    assert "no font of this machine writes 日本" in shown.out and "Glyph" not in shown.err
+    assert "日本" in (tmp_path / "out" / "a game.analysis.sgf").read_text(encoding="utf-8")
+    fonts.families.cache_clear()
+    fonts.characters.cache_clear()
 
 
 @pytest.mark.usefixtures("known")
@@ -234,3 +271,12 @@ def test_a_bare_word_is_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert named("game.sgf") == "game='game.sgf'" and named("a=b.sgf") == "game='a=b.sgf'"
     assert named("seconds=3") == "seconds=3" and named("--help") == "--help"
     assert named("it's (1).sgf") == "game='it\\'s (1).sgf'"
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        assert compose("analyze_game", [named("it's ${oc.env:HOME}.sgf")]).game == "it's ${oc.env:HOME}.sgf"
+
+
+def test_two_games_at_once_are_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["analyze_game.py", "a.sgf", "seconds=1", "b.sgf"])
+    with pytest.raises(SystemExit) as stop:
+        analyze_game.main()
+    assert stop.value.code == 2 and capsys.readouterr().err == "analyze_game: a.sgf b.sgf: one game at a time\n"

@@ -17,6 +17,7 @@ from data.builder import BuildError, report_path, work_folder
 from data.hdf5 import DatasetFile
 from data.work_folder import WorkFolder, hash_code
 from tests.builds import SMALL, PartSizes, Watcher, build_here, command, digest, run_command
+from tests.ctrl_c import hear_ctrl_c
 from tests.own_games import collect, write_folder, write_tar, write_zip
 
 
@@ -488,11 +489,6 @@ def test_memory_does_not_grow_with_the_number_of_games(tmp_path):
 
 
 # --- Ctrl-C
-
-
-def hear_ctrl_c() -> None:
-    """Shells start what runs in the background, these tests perhaps, deaf to it, and so would be whatever that starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_ctrl_c_is_one_line_and_keeps_what_is_finished(tmp_path):

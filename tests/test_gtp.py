@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -31,6 +32,7 @@ from mcts.search import Search
 from pipelines.options import OptionError
 from pipelines.wiring import CONF, plain
 from tests.boards import scaled
+from tests.ctrl_c import hear_ctrl_c
 
 ROOT = Path(__file__).resolve().parent.parent
 ANSWER = re.compile(r"[=?]\d* ?(?:[^\n\x00-\x09\x0b-\x1f\x7f]*\n)(?:[^\n\x00-\x09\x0b-\x1f\x7f]+\n)*\n")
@@ -194,7 +196,7 @@ def test_handicap(talk: Talk) -> None:
         talk.refuse(f"place_free_handicap {wrong}")
 
 
-def test_records_come_and_go(talk: Talk, tmp_path: Path) -> None:
+def test_records_come_and_go(talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     talk.ask("boardsize 7")
     for k, vertex in enumerate(["D4", "C3", "E5", "pass", "F2"]):
         talk.ask(f"play {'bw'[k % 2]} {vertex}")
@@ -214,6 +216,9 @@ def test_records_come_and_go(talk: Talk, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     talk.refuse(f"printsgf {tmp_path}/notes.txt")
     assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert talk.refuse(f"printsgf {tmp_path}/none/x.sgf") == f"{tmp_path}/none/x.sgf: No such file or directory"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert talk.ask("loadsgf ~/cut.sgf") == "black" and talk.refuse("loadsgf ~") == "cannot load file: it is a folder"
 
 
 # --- time
@@ -663,7 +668,8 @@ def gtp_command(*arguments: str) -> list[str]:
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(gtp_command(*arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(gtp_command(*arguments), preexec_fn=hear_ctrl_c, **pipes)
 
 
 def test_the_script_speaks_nothing_but_gtp_and_logs_what_it_said(tmp_path: Path) -> None:
@@ -754,6 +760,19 @@ def test_a_controller_that_goes_away_leaves_no_abort_behind(tmp_path: Path) -> N
     assert process.wait(60) == 0
     errors = process.stderr.read()
     assert b"the controller is gone" in errors and b"Fatal" not in errors and b"Traceback" not in errors
+
+
+@pytest.mark.parametrize("line", ["name", "genmove b", "lz-analyze 10"])
+def test_ctrl_c_ends_the_script_with_a_word(line: str) -> None:
+    process = start("boardsize=5")
+    assert process.stdin and process.stdout
+    process.stdin.write(f"{line}\n".encode())
+    process.stdin.flush()
+    assert process.stdout.readline().startswith(b"=")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    _, errors = process.communicate()
+    assert errors.endswith(b"\nstopped\n") and b"Fatal" not in errors and b"Traceback" not in errors
 
 
 def test_a_repeatable_search_is_counted_not_timed() -> None:

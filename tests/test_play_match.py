@@ -330,6 +330,10 @@ def test_a_match_is_played_kept_and_gone_on_with(stub: Any, tmp_path: Path, caps
     assert len((folder / "results.jsonl").read_text().splitlines()) == 4
     with pytest.raises(MatchError, match="other rules"):
         play_match.run(config(tmp_path, *who, "games=4", "komi=6.5"))
+    kept = (folder / "summary.json").read_bytes()
+    with pytest.raises(MatchError, match=r"games=3: .* 1 more"):
+        play_match.run(config(tmp_path, *who, "games=3"))
+    assert (folder / "summary.json").read_bytes() == kept
 
 
 def test_several_players_in_parallel_with_a_faulty_one(stub: Any, tmp_path: Path) -> None:
@@ -408,6 +412,9 @@ def test_mistakes_are_one_sentence(stub: Any, tmp_path: Path) -> None:
         ([f"black='{stub()}'", "white=policy_only", "main_time=-1"], "main_time=-1: from 0 up"),
         ([f"black='{stub()}'", "white=policy_only", "move_timeout=-1"], "move_timeout=-1"),
         ([f"black='{stub()}'", "white=policy_only", "komi=nan"], "komi=nan: a number that ends"),
+        ([f"black='{stub()}'", "white=policy_only", "komi=1001"], "komi=1001: from -1000 to 1000"),
+        (["black=", "white=policy_only"], "black: the command is empty"),
+        (['black="gnugo \'x"', "white=policy_only"], "black=gnugo 'x: not a command line"),
         ([f"black='{stub()}'", "white=policy_only", "main_time=inf"], "main_time=inf: a number that ends"),
         ([f"black='{stub()}'", "white=policy_only", "output=null"], "output=null: a word is expected"),
         (["players=[policy_only,uct]"], "names are wanted"),

@@ -620,6 +620,16 @@ def test_the_null_of_a_group_is_understood_where_it_is_its_own(capsys: pytest.Ca
     assert capsys.readouterr().err == "train_model: callbacks=null: one of default, early_stopping\n"
 
 
+def test_a_choice_that_is_none_is_told_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    for fine in (["search=uct", "seconds=2"], ["search=uct,paper", "-m"], ["search=mine", "--config-dir=mine"]):
+        assert wiring.with_groups("play_gtp", fine) == fine
+    with pytest.raises(SystemExit) as stop:
+        wiring.with_groups("play_gtp", ["search=utc"])
+    assert stop.value.code == 2
+    choices = "default, paper, policy_only, rollouts_only, uct, value_only"
+    assert capsys.readouterr().err == f"play_gtp: search=utc: one of {choices}\n"
+
+
 @pytest.mark.slow
 def test_two_processes_train_together(tmp_path: Path, dataset: Path) -> None:
     """Each sees its share: two with batches of 8 take the steps of one with 16, and the metrics are of both, as one sees them."""
