@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def running_rates(path: Path, pairs: Sequence[tuple[str, Sequence[float]]], subt
             low, high, value = ([100 * getattr(band, name) for band in bands] for name in ("low", "high", "value"))
             axes.fill_between(counts[shown], low[shown], high[shown], color=colour, alpha=0.15, lw=0)
             last = bands[-1] if bands else Interval(0.5, 0, 1)
-            text = f"{label}: {100 * last.value:.1f}% ({100 * last.low:.0f} to {100 * last.high:.0f})"
+            text = fill(f"{label}: {100 * last.value:.1f}% ({100 * last.low:.0f} to {100 * last.high:.0f})", 80)
             axes.plot(counts[shown], value[shown], color=colour, lw=2, label=text, marker="o" if len(sums) <= FEW else None, ms=4)
         axes.set_ylim(0, 100)
         axes.set_xlabel("games")

@@ -37,6 +37,7 @@ from pipelines.thinkers import thinker_options
 from pipelines.wiring import CONF, ROOT, commit, explain, plain, script
 
 OWN = [sys.executable, str(ROOT / "pipelines" / "play_gtp.py")]
+NETS = ("policy", "value", "rollout", "tree")
 NO_MATTER = ("search", "threads", "log", "name")  # for how an own engine plays; the search is kept by itself
 WORDS_OF_OWN = re.compile(r"[+~]?[\w.@/]+=.*")
 
@@ -138,7 +139,7 @@ def own_settings(overrides: list[str], name: str) -> dict[str, Any]:
         chosen = thinker_options(options)
     except (ValueError, HydraException) as error:
         raise MatchError(f"{name}: {explain(error) or error}") from None
-    nets = {kind: getattr(chosen, kind) for kind in ("policy", "value", "rollout", "tree")}
+    nets = {kind: getattr(chosen, kind) for kind in NETS}
     search = {key: value for key, value in asdict(chosen.search).items() if key != "threads"}  # a matter of the machine
     manners = {key: value for key, value in options.items() if key not in NO_MATTER and key not in nets}
     contents = {kind: path and fingerprint(path) for kind, path in nets.items()}
@@ -180,8 +181,9 @@ def short_name(text: Any, key: str = "player") -> str:
     if not words:
         raise MatchError(f"{key}: the command is empty")
     if all(WORDS_OF_OWN.fullmatch(word) for word in words):
-        pairs = [word.split("=", 1) for word in words if not word.startswith("threads=")]
-        shown = (Path(value).name if key in ("policy", "value", "search") else f"{key}={value}" for key, value in pairs)
+        said = [word.split("=", 1) for word in words if not word.startswith("threads=")]
+        pairs = [(key, Path(value).name if key in (*NETS, "search") else value) for key, value in said]
+        shown = (value if key in ("policy", "value", "search") else f"{key}={value}" for key, value in pairs)
         return " ".join(shown) or "own"
     level = re.search(r"--level[ =](\d+)", str(text))
     return Path(words[0]).name + (f" level {level[1]}" if level else "")

@@ -292,6 +292,7 @@ def test_names_and_commands() -> None:
     ]
     assert short_name("/usr/games/gnugo --mode gtp --level 10") == "gnugo level 10"
     assert short_name("search=uct policy=/a/b/c.ckpt threads=1 seconds=2") == "uct c.ckpt seconds=2"
+    assert short_name("search=uct rollout=/a/b.safetensors") == "uct rollout=b.safetensors"
     assert short_name("threads=1") == "own"
     with pytest.raises(MatchError):
         to_command("", "x")
