@@ -90,7 +90,9 @@ def remove_empty(folder: Path) -> None:
 
 
 def with_groups(name: str, arguments: list[str]) -> list[str]:
-    """Hydra wants a name for each group; the null of the configuration may be said for those that have it there."""
+    """Hydra wants a name for each group; the null of the configuration may be said for those that have it there.
+
+    A name that is none ends the script with those there are; who brings a folder of configurations has others, left to Hydra."""
     text = (CONF / f"{name}.yaml").read_text(encoding="utf-8")
     own = not any(word.startswith(("--config-dir", "-cd", "hydra.searchpath")) for word in arguments)
     kept = []
