@@ -14,6 +14,8 @@ from typing import Any
 
 import h5py
 
+from data import digests
+
 PREFIX = ".tmp-"  # of temporary names
 PAGE = 4096
 
@@ -31,7 +33,7 @@ class NewFile:
 
     def __enter__(self) -> "NewFile":
         self.disk = Disk(os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
-        self.file = h5py.File(self.disk, "w", libver=("v110", "v110"))
+        self.file = h5py.File(self.disk, "w", libver=("v110", "v110"), userblock_size=digests.BLOCK)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -39,6 +41,7 @@ class NewFile:
             close(self.file, quietly=error is not None or self.disk.failure is not None)
             self.check()
             if error is None:
+                digests.write_digest(self.disk.fileno())
                 os.fsync(self.disk.fileno())
                 self.disk.close()
                 self.temporary.replace(self.path)

@@ -23,7 +23,7 @@ With `layout=plain` there is instead of positions/planes, for readers that know 
 
 Splits are contiguous: the attribute `split_rows` holds where train, validation and test begin and end, `split_games` the
 same for games. The root's attributes say the rest: schema, planes, board size, sources with hashes, the configuration,
-versions. `DatasetFile` compares them before use.
+versions. `DatasetFile` compares them before use. The first 512 bytes of the file hold a checksum of all others: see `digests.py`.
 """
 
 import json
