@@ -10,6 +10,11 @@ from typing import Any, Literal
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from data import interrupts
+
+if __name__ == "__main__":
+    interrupts.end_at_once()  # before the imports below, which take a second
+
 from omegaconf import DictConfig
 
 from data.build_parts import GameOptions, ValueOptions
@@ -135,3 +140,4 @@ def main(cfg: DictConfig) -> None:
 
 if __name__ == "__main__":
     main()
+    interrupts.over()

@@ -15,6 +15,7 @@ from data import builder
 from data.atomic import DiskFull, NewFile
 from data.builder import BuildError, report_path, work_folder
 from data.hdf5 import DatasetFile
+from data.interrupts import STOPPED
 from data.work_folder import WorkFolder, hash_code
 from tests.builds import SMALL, PartSizes, Watcher, build_here, command, digest, run_command
 from tests.ctrl_c import hear_ctrl_c
@@ -383,7 +384,7 @@ def test_a_full_disk_is_one_line_from_workers_too(source, unbroken, tmp_path):
 
 def test_too_little_room_is_told_before_the_work(source, tmp_path, monkeypatch):
     monkeypatch.setattr(builder.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000})())
-    with pytest.raises(DiskFull, match=r"GB are needed, 0.0 GB are free"):
+    with pytest.raises(DiskFull, match=r"about 0.1 MB are needed, 0.0 MB are free"):
         build_here(source, tmp_path / "o.h5")
     assert not (tmp_path / "o.h5").exists()
     assert not list(work_folder(tmp_path / "o.h5").glob("positions*"))
@@ -502,13 +503,13 @@ def test_ctrl_c_is_one_line_and_keeps_what_is_finished(tmp_path):
             line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=hear_ctrl_c
         )
         deadline = time.monotonic() + 60
-        while not list(work_folder(output).glob("*.h5")) and process.poll() is None and time.monotonic() < deadline:
+        while not list(work_folder(output).glob("games*.h5")) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
         _, errors = process.communicate(timeout=60)
         if process.returncode or not output.exists():
             break
-    assert (process.returncode, errors) == (130, "\nstopped\n")
+    assert (process.returncode, errors) == (130, f"\n{STOPPED}\n")
     assert not output.exists() and not list(tmp_path.rglob(".tmp*"))
     assert build_here(source, output, parts=parts)["resumed"]
