@@ -12,6 +12,7 @@ last. So while something is made, an interrupt is only noted, and raised where t
 
 Work asks about ten times a second, or more often. Scripts call `end_at_once()` first of all: outside of `held()` Ctrl-C ends the
 process on the spot then, since nothing is open there that an end could harm. Workers ask, too: `obey(flag)`.
+This module imports little, so that it is there early.
 """
 
 import contextlib
@@ -20,19 +21,16 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NoReturn
 
 STOPPED = "stopped; what is finished is kept, the same command goes on"
 CODE = 130  # of a process that Ctrl-C ended: 128 and the number of the signal
 
 
-@dataclass(slots=True)
 class State:
-    held: bool = False
-    noted: bool = False
-    raised: bool = False  # by `check`, so that somebody is on the way out
-    flag: Any = None  # of a worker: something with a `value` that is not 0 when the work is called off
+    held = False
+    noted = False
+    raised = False  # by `check`, so that somebody is on the way out
+    flag: object = None  # of a worker: something with a `value` that is not 0 when the work is called off
 
 
 STATE = State()
@@ -64,12 +62,12 @@ def note(*_: object) -> None:
 def check() -> None:
     """Raise KeyboardInterrupt if one was noted, or if this is a worker whose work is called off. Costs a microsecond."""
     noted = STATE.noted and STATE.held and threading.current_thread() is threading.main_thread()
-    if noted or (STATE.flag is not None and STATE.flag.value):
+    if noted or getattr(STATE.flag, "value", False):
         STATE.raised = True
         raise KeyboardInterrupt(STOPPED)
 
 
-def obey(flag: Any) -> None:
+def obey(flag: object) -> None:
     """For a worker process: `check` raises as soon as `flag.value` is not 0."""
     STATE.flag = flag
 
@@ -98,7 +96,7 @@ def over() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def leave(*_: object) -> NoReturn:
+def leave(*_: object) -> None:
     with contextlib.suppress(Exception):  # the interrupted code may be printing just now
         sys.stdout.flush()
     os.write(2, f"\n{STOPPED}\n".encode())

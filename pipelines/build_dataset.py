@@ -3,17 +3,19 @@
 python pipelines/build_dataset.py source=games/ output=datasets/kgs.h5
 """
 
+import os.path
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Literal
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from data import interrupts
 
 if __name__ == "__main__":
-    interrupts.end_at_once()  # before the imports below, which take a second
+    interrupts.end_at_once()  # before all that takes time to import
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
 
 from omegaconf import DictConfig
 
