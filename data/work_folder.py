@@ -52,6 +52,8 @@ class WorkFolder:
                 self.path.mkdir(parents=True, exist_ok=True)
                 self.lock = (self.path / "lock").open("w")
             except OSError as error:
+                if isinstance(error, FileNotFoundError) and self.path.parent.is_dir() and error.filename != str(self.path):
+                    continue  # a build that just ended took the folder away
                 why = error.strerror or type(error).__name__
                 raise BuildError(f"output={self.output}: nothing can be written in {self.output.parent} ({why})") from None
             if not locks.take(self.lock):
