@@ -1,5 +1,6 @@
 """A build that is stopped, killed, refused or out of disk: nothing half-written, nothing lost, and the same result in the end."""
 
+import builtins
 import contextlib
 import errno
 import os
@@ -9,11 +10,12 @@ import signal
 import subprocess
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import h5py
 import pytest
 
-from data import archives, builder, interrupts, locks, members
+from data import builder, interrupts, locks, members
 from data.atomic import DiskFull, NewFile
 from data.builder import BuildError, report_path, work_folder
 from data.digests import find_change
@@ -407,6 +409,12 @@ def test_a_new_file_is_whole_or_not_there(tmp_path):
     assert (tmp_path / "a.h5").stat().st_mode & 0o777 == 0o666 & ~mask
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="this system has no folder in which nothing can be made")
+def test_a_place_where_nothing_can_be_made_is_one_line(source):
+    with pytest.raises(BuildError, match=r"output=/proc/x8.h5: nothing can be written in /proc \(No such file"):
+        build_here(source, Path("/proc/x8.h5"))
+
+
 def test_an_output_that_cannot_be_written_is_one_line(source, tmp_path):
     (tmp_path / "file").write_text("x")
     (tmp_path / "b.h5.parts").write_text("in the way")
@@ -640,14 +648,14 @@ def test_a_medium_that_fails_stops_the_build_and_nothing_unread_is_taken_for_don
         def fail():
             if error == "gone":
                 return folder.rename(away)
-            number = 0
 
-            def read(descriptor, *rest):
-                nonlocal number
-                number += 1
+            def read(*_):
                 raise OSError(error, os.strerror(error))
 
-            patch.setattr(archives, "open", read, raising=False)
+            def open_elsewhere(path, *rest, real=open, **more):
+                return read() if str(path).startswith(str(folder)) else real(path, *rest, **more)
+
+            patch.setattr(builtins, "open", open_elsewhere)
             patch.setattr(members.zipfile.ZipFile, "open", read)
             patch.setattr(members.gzip.GzipFile, "read", read)
             return None
