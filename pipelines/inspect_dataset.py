@@ -283,9 +283,13 @@ def show_verdict(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, An
     if verdict.count > len(verdict.problems):
         console.print(f"  and {verdict.count - len(verdict.problems):,} more")
     console.print(verdict_line(rows, verdict, seed, chosen=verdict.recomputed < rows.count), markup=False)
+    if not verdict.sealed:
+        console.print(
+            "made before checksums were written: names, dates, komi and other facts that no move tells can't be compared"
+        )
     return {
         "sound": verdict.sound, "count": verdict.count, "problems": verdict.problems,
-        "rows": verdict.rows, "recomputed": verdict.recomputed, "seed": seed,
+        "rows": verdict.rows, "recomputed": verdict.recomputed, "seed": seed, "checksum": verdict.sealed,
     }  # fmt: skip
 
 
