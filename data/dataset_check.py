@@ -76,7 +76,8 @@ def verify(rows: Rows, *, sample: int | None = 1000, seed: int = 0, split: str |
         first, stop = rows.bounds(split)
         verdict.add_all(check_seal(rows, verdict))
         for steps in (
-            (check_structure(rows), check_games(rows)),
+            (check_structure(rows),),
+            (check_games(rows),),
             (check_labels(rows), check_planes(rows, draw_rows(first, stop, sample, seed), verdict)),
         ):
             if sum(map(verdict.add_all, steps)):

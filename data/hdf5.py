@@ -105,7 +105,7 @@ class DatasetFile:
             self.layout = str(self.attributes["layout"])
             self.split_rows, self.split_games = (read_bounds(self.attributes[name]) for name in ("split_rows", "split_games"))
             self.config = dict(json.loads(self.attributes["config"]))
-            self.sources = [dict(source, label=str(source["label"])) for source in json.loads(self.attributes["sources"])]
+            self.sources = [check_source(source) for source in json.loads(self.attributes["sources"])]
             self.shares = {name: float(share) for name, share in self.config.get("games", {}).items() if name in SPLITS}
             if not MIN_SIZE <= self.size <= MAX_SIZE or self.layout not in LAYOUTS:
                 raise ValueError(f"size {self.size}, layout {self.layout!r}")
@@ -269,6 +269,10 @@ def what_differs(attributes: dict[str, Any]) -> str:
     if theirs != ours:
         return f"other planes than this program's\n  file:    {', '.join(theirs)}\n  program: {', '.join(ours)}"
     return ""
+
+
+def check_source(source: Any) -> dict[str, Any]:
+    return {**source, "label": str(source["label"]), "sha256": str(source["sha256"])}
 
 
 def read_bounds(text: str) -> dict[str, tuple[int, int]]:
