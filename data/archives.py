@@ -16,12 +16,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from data import digests
 from data.members import (
     Limits,
     Member,
     ReadStats,
     SourceError,
     is_game_name,
+    of_the_medium,
     read_7z,
     read_tar,
     read_zip,
@@ -167,11 +169,11 @@ def hash_source(source: Source) -> str:
     try:
         if source.kind != "folder":
             with open(source.path, "rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+                return digests.hash_file(file).hex()
         digest = hashlib.sha256()
         for name in source.files:
             with open(source.path / name, "rb") as file:
-                digest.update(b"%s\0" % os.fsencode(name) + hashlib.file_digest(file, "sha256").digest())
+                digest.update(b"%s\0" % os.fsencode(name) + digests.hash_file(file))
         return digest.hexdigest()
     except OSError as error:
         raise _unreadable(source, error) from error
@@ -217,7 +219,7 @@ def _read_loose(path: Path, name: str, limits: Limits, stats: ReadStats) -> Iter
     except OSError as error:  # one unreadable file of a folder does not stop the others
         stats.members += 1
         stats.errors += 1
-        yield Member(name, b"", f"cannot be read: {error.strerror}")
+        yield Member(name, b"", f"cannot be read: {error.strerror}", lost=of_the_medium(error))
 
 
 _BETWEEN_GAMES = re.compile(rb"\)\s*(?=\(\s*;\s*(?:GM|FF|SZ|CA|AP|EV|PB|PW)\s*\[)")  # no variation begins like that

@@ -8,13 +8,16 @@ import errno
 import io
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import h5py
 
-from data import digests
+from data import digests, interrupts
+from data.interrupts import held
 
 PREFIX = ".tmp-"  # of temporary names
 PAGE = 4096
@@ -25,59 +28,81 @@ class DiskFull(OSError):
 
 
 class NewFile:
-    """An HDF5 file in the making, `file`; it gets its name at the end of a `with` block that raises nothing."""
+    """An HDF5 file in the making, `file`; it gets its checksum and its name at the end of a `with` block that raises nothing.
+
+    Inside the block Ctrl-C is held back (see `interrupts.py`): HDF5 writes through methods of Python, and must see none of
+    them fail.
+    """
 
     def __init__(self, path: Path):
         self.path = path
         self.temporary = temporary_name(path)
 
     def __enter__(self) -> "NewFile":
-        self.disk = Disk(os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
-        self.file = h5py.File(self.disk, "w", libver=("v110", "v110"), userblock_size=digests.BLOCK)
+        with ExitStack() as undo:
+            undo.enter_context(held())
+            self.disk = Disk(os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
+            undo.callback(self.temporary.unlink, missing_ok=True)
+            undo.callback(self.disk.close)
+            self.file = h5py.File(self.disk, "w", libver=("v110", "v110"), userblock_size=digests.BLOCK)
+            self.undo = undo.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
+        with self.undo:
             close(self.file, quietly=error is not None or self.disk.failure is not None)
-            self.check()
+            if self.disk.failure is not None:
+                raise in_words(self.disk.failure, self.path.parent) from None
             if error is None:
-                digests.write_digest(self.disk.fileno())
-                os.fsync(self.disk.fileno())
-                self.disk.close()
-                self.temporary.replace(self.path)
-                sync_folder(self.path.parent)
-        finally:
-            self.disk.close()
-            self.temporary.unlink(missing_ok=True)
+                self.finish()
+
+    def finish(self) -> None:
+        try:
+            digests.write_digest(self.disk.fileno())
+            os.fsync(self.disk.fileno())
+        except OSError as failure:
+            raise in_words(failure, self.path.parent) from None
+        interrupts.check()
+        self.disk.close()
+        self.temporary.replace(self.path)
+        sync_folder(self.path.parent)
 
     def check(self) -> None:
-        """Raise what the disk said, if it said something; a long job asks now and then."""
+        """Raise what the disk said, if it said something, and Ctrl-C; a long job asks several times a second."""
+        interrupts.check()
         if self.disk.failure is not None:
             raise in_words(self.disk.failure, self.path.parent) from None
 
 
 class Disk(io.RawIOBase):
-    """A file for HDF5 to write to that never fails. `failure` holds the first error; what comes after it is kept in memory, since
-    HDF5 reads again what it wrote, and believes it."""
+    """A file for HDF5 to write to that never fails: an exception of any kind that passed through HDF5 would leave it in a state
+    that it does not know of. `failure` holds the first error; what comes after it is kept in memory, since HDF5 reads again what
+    it wrote, and believes it."""
 
     def __init__(self, descriptor: int):
         self.descriptor = descriptor
         self.at = self.size = 0
-        self.failure: OSError | None = None
+        self.failure: BaseException | None = None
         self.pages: dict[int, bytearray] = {}  # by number, of what the disk did not take
 
     def write(self, data: Any) -> int:
         view = memoryview(data).cast("B")
         done = 0
-        try:
+        with self.failing():
             while done < len(view) and self.failure is None:
                 done += os.pwrite(self.descriptor, view[done:], self.at + done)
-        except OSError as error:
-            self.failure = error
-        self.keep(view[done:], self.at + done)
+        with self.failing():
+            self.keep(view[done:], self.at + done)
         self.at += len(view)
         self.size = max(self.size, self.at)
         return len(view)
+
+    @contextmanager
+    def failing(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            self.failure = self.failure or error
 
     def keep(self, data: memoryview, at: int) -> None:
         while len(data):
@@ -91,23 +116,25 @@ class Disk(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
         count = max(0, min(len(view), self.size - self.at))
+        with self.failing():
+            view[:count] = self.read_back(count)
+        self.at += count
+        return count
+
+    def read_back(self, count: int) -> bytearray:
         data = bytearray(os.pread(self.descriptor, count, self.at).ljust(count, b"\0"))
         if self.pages:
             for number in range(self.at // PAGE, (self.at + count) // PAGE + 1):
                 if number in self.pages:
                     first, stop = max(self.at, number * PAGE), min(self.at + count, (number + 1) * PAGE)
                     data[first - self.at : stop - self.at] = self.pages[number][first - number * PAGE : stop - number * PAGE]
-        view[:count] = data
-        self.at += count
-        return count
+        return data
 
     def truncate(self, size: int | None = None) -> int:
         self.size = self.at if size is None else size
-        try:
+        with self.failing():
             if self.failure is None:
                 os.ftruncate(self.descriptor, self.size)
-        except OSError as error:
-            self.failure = error
         return self.size
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
@@ -143,7 +170,9 @@ def close(file: h5py.File, *, quietly: bool) -> None:
             raise
 
 
-def in_words(failure: OSError, folder: Path) -> OSError:
+def in_words(failure: BaseException, folder: Path) -> BaseException:
+    if not isinstance(failure, OSError):
+        return failure
     if failure.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return DiskFull(errno.ENOSPC, "no space left on the disk, what is finished is kept", str(folder))
     return OSError(failure.errno, failure.strerror, str(folder))
@@ -151,17 +180,18 @@ def in_words(failure: OSError, folder: Path) -> OSError:
 
 def write_text(path: Path, text: str) -> None:
     temporary = temporary_name(path)
-    try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise in_words(error, path.parent) from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    with held():
+        try:
+            with temporary.open("x", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+            sync_folder(path.parent)
+        except OSError as error:
+            raise in_words(error, path.parent) from None
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def temporary_name(path: Path) -> Path:

@@ -7,6 +7,7 @@ Encode tasks cover whole HDF5 chunks (but for the last), so the builder can put 
 they are. A game that lies across two tasks is replayed by both.
 """
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from data import game_table, replay_kernels
+from data import digests, game_table, interrupts, replay_kernels
 from data.atomic import NewFile
 from data.board_kernels import VERTICES, new_boards
 from data.features import ROW_BYTES
@@ -57,6 +58,16 @@ class ReadTask:
     members: list[tuple[str, Member]]  # each with the label of its source
     options: GameOptions
 
+    @property
+    def made_from(self) -> str:
+        """A hash of the contents that the part is made from; options and code are in its name already."""
+        digest = hashlib.blake2b(digest_size=16)
+        for label, member in self.members:
+            for text in (label, member.name, member.error):
+                digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+            digest.update(len(member.data).to_bytes(8, "little") + member.data)
+        return digest.hexdigest()
+
 
 @dataclass(frozen=True, slots=True)
 class EncodeTask:
@@ -70,6 +81,7 @@ class EncodeTask:
     skip: int  # rows of the first game that belong to the task before
     level: int
     chunk: int  # rows in a chunk of the final file
+    made_from: str = ""  # a hash of the games
 
 
 def read_part(task: ReadTask) -> dict[str, int]:
@@ -89,6 +101,7 @@ def read_part(task: ReadTask) -> dict[str, int]:
         new.file.attrs["labels"] = json.dumps(list(labels))
         new.file.create_dataset("label", data=np.array([labels[label] for label in origins], np.int32))
         new.file.attrs["counts"] = json.dumps(counts)
+        new.file.attrs["made_from"] = task.made_from
     return counts
 
 
@@ -96,6 +109,17 @@ def count_part(path: Path) -> dict[str, int]:
     """What `read_part` returned."""
     with h5py.File(path, "r", locking=False) as file:
         return dict(json.loads(file.attrs["counts"]))
+
+
+def why_not(task: ReadTask | EncodeTask) -> str:
+    """Why the part of a task that an earlier run left can't be used, or ''."""
+    change = digests.find_change(task.path)
+    if not change and not digests.read_digest(task.path):
+        change = "it has no checksum"
+    if change:
+        return change
+    with h5py.File(task.path, "r", locking=False) as file:
+        return "" if file.attrs["made_from"] == task.made_from else "it was made from other contents"
 
 
 def read_wanted(task: ReadTask) -> tuple[list[GameRecord], list[str], list[Rejected]]:
@@ -110,6 +134,7 @@ def read_wanted(task: ReadTask) -> tuple[list[GameRecord], list[str], list[Rejec
             rejects.append(Rejected("unreadable file", member.error, source))
             continue
         for game in read_games(member.data, source=source, options=task.options.read):
+            interrupts.check()
             try:
                 result = game if isinstance(game, Rejected) else replayer.admit(game, task.options.illegal)
             except Exception as error:  # whatever it is, it is one game's, and the report tells
@@ -167,8 +192,10 @@ def encode_part(task: EncodeTask) -> tuple[int, int]:
     most = (max(rows, task.chunk), *shape)  # HDF5 wants room for a whole chunk, even where the last one is not full
     with NewFile(task.path) as new:
         new.file.create_dataset("planes", data=planes, maxshape=most, chunks=(task.chunk, *shape), **planes_filter(task.level))
+        new.check()
         for name, values in columns.items():
             create_column(new.file, name, rows, values.dtype)[:] = values
+        new.file.attrs["made_from"] = task.made_from
     return rows, task.games
 
 
@@ -183,6 +210,7 @@ def encode_rows(task: EncodeTask) -> dict[str, np.ndarray]:
         with h5py.File(path, "r", locking=False) as file:
             table = game_table.select(game_table.read(file["games"]), chosen)
         for i in range(len(chosen)):
+            interrupts.check()
             record = game_table.record_of(table, i, task.size)
             written = replay_kernels.encode_game(
                 boards, 0, task.size, record.moves, record.colours, record.setup_ply, record.setup_point, record.setup_colour,

@@ -1,5 +1,6 @@
 """What a build left out and why, and what it kept: the tables at its end and `<output>.report.json`."""
 
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -9,6 +10,7 @@ import h5py
 import numpy as np
 
 from data import filters, replay, sgf
+from data.atomic import write_text
 from data.identity import OPENING, SPLITS
 from data.metadata import from_rank
 
@@ -93,6 +95,25 @@ class Rejects:
 def source_of(part: Path, row: int) -> str:
     with h5py.File(part, "r", locking=False) as file:
         return str(file["games"]["source"].asstr()[row])
+
+
+def write_report(path: Path, report: dict[str, Any]) -> None:
+    """With a checksum of the rest as its last entry."""
+    write_text(path, json.dumps({**report, "sha256": hash_report(report)}, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_report(path: Path) -> dict[str, Any] | None:
+    """What was written, or None if it is gone or has changed. Reports of older versions have no checksum."""
+    try:
+        report = dict(json.loads(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError):
+        return None
+    digest = report.pop("sha256", None)
+    return report if digest in (None, hash_report(report)) else None
+
+
+def hash_report(report: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(report, sort_keys=True).encode()).hexdigest()
 
 
 def make_report(path: Path, rejects: Rejects, seconds: float, compiling: float, resumed: bool) -> dict[str, Any]:

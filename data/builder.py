@@ -11,6 +11,7 @@ same, byte for byte in its datasets. To start reading: `build`.
 """
 
 import errno
+import hashlib
 import json
 import shutil
 import time
@@ -24,11 +25,11 @@ from typing import Any, Protocol
 import h5py
 import numpy as np
 
-from data import archives, game_table, hdf5, plain_layout
+from data import archives, digests, game_table, hdf5, interrupts, plain_layout
 from data.archives import Source
-from data.atomic import DiskFull, NewFile, write_text
-from data.build_parts import EncodeTask, GameOptions, ReadTask, count_part, encode_part, read_part, warm_up
-from data.build_report import BadInput, Rejects, make_report
+from data.atomic import DiskFull, NewFile
+from data.build_parts import EncodeTask, GameOptions, ReadTask, count_part, encode_part, read_part, warm_up, why_not
+from data.build_report import BadInput, Rejects, make_report, read_report, write_report
 from data.coords import MAX_SIZE, MIN_SIZE
 from data.executors import Executor, run
 from data.hdf5 import CHUNK, POSITION_COLUMNS, SCHEMA
@@ -92,6 +93,7 @@ class Plan:
     """Which games go into the file, in which order, on which rows. Arrays have one entry a kept game."""
 
     parts: list[Path]
+    made_from: dict[Path, str]  # a hash of the contents of each part
     part: np.ndarray  # int32, index into parts
     row: np.ndarray  # int32, row in the part
     split: np.ndarray  # uint8, never decreasing
@@ -114,31 +116,41 @@ def build(options: BuildOptions, progress: Progress) -> dict[str, Any]:
     progress.say(f"{len(sources)} source{'s' * (len(sources) != 1)}: {describe_sources(sources)}")
     if options.output.exists() and not options.overwrite:
         return find_finished(options, sources, progress)
-    with WorkFolder(options.output) as folder:
-        started = time.perf_counter()
-        manifest = make_manifest(options, sources)
-        folder.prepare(manifest, options.overwrite)
-        if folder.resumed:
-            progress.say(f"going on from what is finished in {folder.path}")
-        compiling = prepare_kernels(progress)
-        parts, stats = read_sources(options, sources, folder, progress)
-        plan, rejects = make_plan(parts, options, progress)
-        rejects.skipped, rejects.nested = stats.skipped, stats.nested
-        try:
-            rejects.check_rate(options.max_reject_rate)
-        except BadInput as error:
-            write_text(report_path(options.output), json.dumps(rejects.failure(), indent=1, ensure_ascii=False) + "\n")
-            raise BadInput(f"{error}; examples are in {report_path(options.output)}") from None
-        if not len(plan.part):
-            folder.remove()  # another attempt will have other options
-            raise BuildError(f"no game is left of {rejects.seen:,} seen: {rejects.summary()}")
-        project(options, plan, folder, progress)
-        encoded = encode_positions(options, plan, rejects, folder, progress)
-        assemble(options, plan, encoded, manifest["sources"], folder, progress)
-        seconds = time.perf_counter() - started
-        report = make_report(folder.whole, rejects, seconds, compiling, folder.resumed)
-        write_text(folder.report, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-        folder.publish()
+    started = time.perf_counter()
+    compiling = prepare_kernels(progress)
+    with interrupts.held(), WorkFolder(options.output) as folder:
+        if options.overwrite or not options.output.exists():  # which another build may have made since
+            return make(options, sources, folder, progress, started, compiling)
+    return find_finished(options, sources, progress)
+
+
+def make(
+    options: BuildOptions, sources: list[Source], folder: WorkFolder, progress: Progress, started: float, compiling: float
+) -> dict[str, Any]:
+    """The four steps, in a work folder that no other build has."""
+    manifest = make_manifest(options, sources)
+    folder.prepare(manifest, options.overwrite)
+    if folder.resumed:
+        progress.say(f"going on from what is finished in {folder.path}")
+    parts, stats = read_sources(options, sources, folder, progress)
+    confirm_sources(options, sources, manifest)
+    plan, rejects = make_plan(parts, options, progress)
+    rejects.skipped, rejects.nested = stats.skipped, stats.nested
+    try:
+        rejects.check_rate(options.max_reject_rate)
+    except BadInput as error:
+        write_report(report_path(options.output), rejects.failure())
+        raise BadInput(f"{error}; examples are in {report_path(options.output)}") from None
+    if not len(plan.part):
+        folder.remove()  # another attempt will have other options
+        raise BuildError(f"no game is left of {rejects.seen:,} seen: {rejects.summary()}")
+    project(options, plan, folder, progress)
+    encoded = encode_positions(options, plan, rejects, folder, progress)
+    assemble(options, plan, encoded, manifest["sources"], folder, progress)
+    report = make_report(folder.whole, rejects, time.perf_counter() - started, compiling, folder.resumed)
+    write_report(folder.report, report)
+    interrupts.check()
+    folder.publish()
     return report
 
 
@@ -147,13 +159,16 @@ def find_finished(options: BuildOptions, sources: list[Source], progress: Progre
     manifest = make_manifest(options, sources)
     compare_with_finished(options.output, manifest)
     if work_folder(options.output).exists():
-        with WorkFolder(options.output) as folder:
+        with interrupts.held(), WorkFolder(options.output) as folder:
             folder.finish(manifest)
-    path = report_path(options.output)
-    if not path.exists():
-        raise BuildError(f"{options.output} is complete, but {path.name} beside it is gone; overwrite=true makes both again")
+    if change := digests.find_change(options.output):
+        raise BuildError(f"{options.output}: {change}; overwrite=true makes it again")
+    report = read_report(report_path(options.output))
+    if report is None:
+        what = f"{report_path(options.output).name} beside it is gone or has changed"
+        raise BuildError(f"{options.output} is complete, but {what}; overwrite=true makes both again")
     progress.say(f"{options.output} is complete and made from the same sources and options: nothing to do")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
+    return report
 
 
 def prepare_kernels(progress: Progress) -> float:
@@ -243,24 +258,50 @@ def read_sources(
 
     def tasks() -> Iterator[ReadTask]:
         for members in blocks_of(sources, options, stats):
-            path = folder.games(len(paths))
-            paths.append(path)
-            if path.exists():
-                advance(count_part(path), found=True)
+            task = ReadTask(folder.games(len(paths)), members, options.games)
+            paths.append(task.path)
+            if is_finished(task, progress):
+                advance(count_part(task.path), found=True)
             else:
-                yield ReadTask(path, members, options.games)
+                yield task
 
     def advance(counts: dict[str, int], found: bool = False) -> None:
         seen = counts["games"] + counts["rejects"]
         progress.advance(seen, found=found, positions=counts["positions"], rejects=counts["rejects"])
 
     progress.begin("reading", None, "games")
-    for counts in run(options.executor, read_part, tasks()):
+    for counts in run(options.executor, read_part, tasks(), progress.say):
         advance(counts)
     progress.end()
     if stats.nested:
         progress.say(f"{stats.nested:,} archives inside archives were passed over: unpack these to read their games")
     return paths, stats
+
+
+def is_finished(task: ReadTask | EncodeTask, progress: Progress) -> bool:
+    """Whether an earlier run has left the part of this task as it is to be."""
+    interrupts.check()
+    if not task.path.exists():
+        return False
+    if problem := why_not(task):
+        progress.say(f"{task.path.name}: {problem}; it is made again")
+    return not problem
+
+
+def confirm_sources(options: BuildOptions, sources: list[Source], manifest: Manifest) -> None:
+    """Raise `BuildError` if a source is not what it was when it was hashed: what has been read is a mixture then."""
+    for source, known in zip(sources, manifest["sources"], strict=True):
+        try:
+            digest = archives.hash_source(source)
+        except archives.SourceError as error:
+            if options.damaged == "stop":
+                raise BuildError(f"{error}; once it can be read the same command goes on") from None
+            continue  # counted where it was read
+        if digest != known["sha256"]:
+            raise BuildError(
+                f"source {source.label}: its contents changed while they were read; "
+                "once nobody writes there, run it again with overwrite=true"
+            )
 
 
 def blocks_of(sources: list[Source], options: BuildOptions, stats: ReadStats) -> Iterator[list[tuple[str, Member]]]:
@@ -269,6 +310,7 @@ def blocks_of(sources: list[Source], options: BuildOptions, stats: ReadStats) ->
     size = 0
     for source in sources:
         for member in members_of(source, options, stats):
+            interrupts.check()
             block.append((source.label, member))
             size += len(member.data)
             if len(block) == options.parts.files or size >= BYTES_A_PART:
@@ -280,7 +322,13 @@ def blocks_of(sources: list[Source], options: BuildOptions, stats: ReadStats) ->
 
 def members_of(source: Source, options: BuildOptions, stats: ReadStats) -> Iterator[Member]:
     try:
-        yield from archives.read_members(source, options.limits, stats)
+        for member in archives.read_members(source, options.limits, stats):
+            if member.lost and options.damaged == "stop":
+                where = f"{source.label}!{member.name}"
+                raise BuildError(
+                    f"{where}: {member.error}; once it can be read the same command goes on, damaged=keep goes on without it"
+                )
+            yield member
     except archives.SourceError as error:
         if options.damaged == "stop":
             raise BuildError(f"{error}; damaged=keep goes on with what can be read") from None
@@ -292,8 +340,11 @@ def make_plan(parts: list[Path], options: BuildOptions, progress: Progress) -> t
     rejects = Rejects()
     columns: dict[str, list[np.ndarray]] = {name: [np.zeros(0, dtype)] for name, dtype in PLAN_COLUMNS.items()}
     labels: dict[str, int] = {}
+    made_from: dict[Path, str] = {}
     for index, path in enumerate(parts):
+        interrupts.check()
         with h5py.File(path, "r", locking=False) as file:
+            made_from[path] = str(file.attrs["made_from"])
             count = len(file["games"]["split"])
             rejects.add_part(file)
             numbers = [labels.setdefault(label, len(labels)) for label in json.loads(file.attrs["labels"])]
@@ -313,7 +364,7 @@ def make_plan(parts: list[Path], options: BuildOptions, progress: Progress) -> t
     rejects.kept = len(order)
     rejects.near_duplicates = len(order) - len(np.unique(games["opening"][order]))
     first_row = np.concatenate([[0], np.cumsum(games["positions"][order])]).astype(np.int64)
-    plan = Plan(parts, games["part"][order], games["row"][order], games["split"][order], first_row)
+    plan = Plan(parts, made_from, games["part"][order], games["row"][order], games["split"][order], first_row)
     progress.say(f"{rejects.seen:,} games seen, {rejects.kept:,} kept, {plan.positions:,} positions")
     return plan, rejects
 
@@ -347,11 +398,15 @@ def project(options: BuildOptions, plan: Plan, folder: WorkFolder, progress: Pro
     done = sum(path.stat().st_size for path in folder.path.glob("positions-*.h5"))
     needed = whole + max(0, parts - done)
     free = shutil.disk_usage(folder.path).free
-    size = f"about {whole / 1e6:,.1f} MB for {options.output.name} and {parts / 1e6:,.1f} MB on the way"
-    progress.say(f"{size}; {free / 1e9:,.1f} GB are free")
+    progress.say(f"about {amount(whole)} for {options.output.name} and {amount(parts)} on the way; {amount(free)} are free")
     if needed > free:
-        what = f"about {needed / 1e9:,.1f} GB are needed, {free / 1e9:,.1f} GB are free"
+        what = f"about {amount(needed)} are needed, {amount(free)} are free"
         raise DiskFull(errno.ENOSPC, what, str(options.output.parent))
+
+
+def amount(count: float) -> str:
+    """Bytes in MB, or in GB from one GB up."""
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 
 def encode_positions(options: BuildOptions, plan: Plan, rejects: Rejects, folder: WorkFolder, progress: Progress) -> list[Path]:
@@ -362,14 +417,14 @@ def encode_positions(options: BuildOptions, plan: Plan, rejects: Rejects, folder
     def tasks() -> Iterator[EncodeTask]:
         for k, path in enumerate(paths):
             task = encode_task(options, plan, path, k * size)
-            if path.exists():
+            if is_finished(task, progress):
                 progress.advance(task.stop_row - task.first_row, found=True, games=task.games)
             else:
                 yield task
 
     progress.begin("encoding", plan.positions, "positions")
     progress.advance(0, left_out=rejects.dropped)
-    for rows, games in run(options.executor, encode_part, tasks()):
+    for rows, games in run(options.executor, encode_part, tasks(), progress.say):
         progress.advance(rows, games=games)
     progress.end()
     return paths
@@ -380,6 +435,7 @@ def encode_task(options: BuildOptions, plan: Plan, path: Path, first_row: int) -
     first = int(np.searchsorted(plan.first_row, first_row, side="right")) - 1
     stop = int(np.searchsorted(plan.first_row, stop_row, side="left"))
     return EncodeTask(
+        made_from=hash_games(plan, first, stop),
         path=path,
         size=options.games.read.size,
         first_row=first_row,
@@ -391,6 +447,14 @@ def encode_task(options: BuildOptions, plan: Plan, path: Path, first_row: int) -
         level=options.level,
         chunk=min(CHUNK, plan.positions),
     )
+
+
+def hash_games(plan: Plan, first: int, stop: int) -> str:
+    """Of which games these are, by the contents of their parts, and of the rows that they have in the file."""
+    digest = hashlib.blake2b(plan.first_row[first : stop + 1].tobytes(), digest_size=16)
+    for path, chosen in pieces_of(plan, first, stop):
+        digest.update(plan.made_from[path].encode() + chosen.tobytes())
+    return digest.hexdigest()
 
 
 def pieces_of(plan: Plan, first: int, stop: int) -> Iterator[tuple[Path, np.ndarray]]:
@@ -457,6 +521,7 @@ def count_flat(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Where each game's moves and set-up changes begin in the flat columns, int64 [games + 1] each."""
     counts: list[list[np.ndarray]] = [[], []]
     for path, chosen in pieces_of(plan, 0, len(plan.part)):
+        interrupts.check()
         with h5py.File(path, "r", locking=False) as file:
             for lengths, offset in zip(counts, ("offset", "setup_offset"), strict=True):
                 lengths.append(np.diff(file["games"][offset][:])[chosen])

@@ -13,10 +13,13 @@ so damage that would make HDF5 loop or crash is found first. Anyone can compare 
 Files of older versions begin with HDF5's own signature and have none.
 """
 
+import errno
 import hashlib
 import os
 from pathlib import Path
 from typing import BinaryIO
+
+from data import interrupts
 
 BLOCK = 512  # bytes of the user block; a power of two from 512 up, says HDF5
 SIGNATURE = b"\x89HDF\r\n\x1a\n"  # how HDF5 begins
@@ -31,21 +34,22 @@ def make_block(digest: str) -> bytes:
 DIGITS = slice(make_block("").index(b"bytes: ") + len("bytes: "), make_block("").index(b"bytes: ") + len("bytes: ") + 64)
 
 
-def hash_rest(file: BinaryIO) -> str:
-    """SHA-256 of all bytes behind the user block."""
+def hash_file(file: BinaryIO, start: int = 0) -> bytes:
+    """SHA-256 of all bytes from `start` on. Ctrl-C is heard on the way."""
     digest = hashlib.sha256()
-    file.seek(BLOCK)
+    file.seek(start)
     while data := file.read(PIECE):
         digest.update(data)
-    return digest.hexdigest()
+        interrupts.check()
+    return digest.digest()
 
 
 def write_digest(descriptor: int) -> None:
     """Put the checksum into the user block of a finished HDF5 file, open for reading and writing."""
     with open(descriptor, "rb", closefd=False) as file:
-        block = make_block(hash_rest(file))
+        block = make_block(hash_file(file, BLOCK).hex())
     if os.pwrite(descriptor, block, 0) != BLOCK:
-        raise OSError("the checksum could not be written")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def read_digest(path: Path) -> str:
@@ -70,4 +74,5 @@ def find_change(path: Path) -> str:
         digest = block[DIGITS].decode("ascii", "replace")
         if block != make_block(digest):
             return "its first 512 bytes have changed since it was written"
-        return "" if hash_rest(file) == digest else "its bytes have changed since it was written: the checksum differs"
+        same = hash_file(file, BLOCK).hex() == digest
+    return "" if same else "its bytes have changed since it was written: the checksum differs"

@@ -1,7 +1,15 @@
 """Locks between processes: `take(file)` on an open file, held until it is closed or its process ends, however that ends."""
 
 import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
+
+
+class Taken(ValueError):
+    """Another process is at work there."""
 
 
 def take(file: IO[Any]) -> bool:
@@ -15,3 +23,28 @@ def take(file: IO[Any]) -> bool:
     except OSError as error:
         return error.errno not in (errno.EAGAIN, errno.EACCES)
     return True
+
+
+@contextmanager
+def claim(path: Path) -> Iterator[None]:
+    """Keep what `path` stands for to this process, by a lock on a file `<path>.lock` that is gone afterwards. Raise `Taken`."""
+    name = path.with_name(path.name + ".lock")
+    while True:
+        with name.open("w") as file:
+            if not take(file):
+                raise Taken(f"{path}: another process is writing it; wait for it, or name another file")
+            if not is_at(file, name):  # who had it before has just removed it
+                continue
+            try:
+                yield
+            finally:
+                name.unlink(missing_ok=True)
+            return
+
+
+def is_at(file: IO[Any], path: Path) -> bool:
+    """Whether the open file is the one that has this name now."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

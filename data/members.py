@@ -6,6 +6,7 @@ data; an archive that cannot be read on raises `SourceError` after what was good
 """
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -44,6 +45,7 @@ class Member:
     name: str  # inside its source; text that is valid UTF-8
     data: bytes
     error: str = ""  # why there is no data
+    lost: bool = False  # it was there before, and may be again: see `of_the_medium`
 
 
 @dataclass(slots=True)
@@ -54,6 +56,15 @@ class ReadStats:
     errors: int = 0
     skipped: int = 0  # files that are no games by their name
     nested: int = 0  # of these, archives, which are not opened inside an archive
+
+
+# Errors that are due to what a file is or is called, and come again whenever it is read.
+OF_THE_FILE = {errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EOVERFLOW}
+
+
+def of_the_medium(error: BaseException) -> bool:
+    """Whether a disk or a network failed or a file went away; decoders raise OSError, too, but without a number."""
+    return isinstance(error, OSError) and error.errno is not None and error.errno not in OF_THE_FILE
 
 
 NESTED = re.compile(r"\.(zip|tar|tgz|tbz2?|txz|gz|bz2|xz|7z|rar)$", re.IGNORECASE)
@@ -108,6 +119,8 @@ class _Guard:
         return SourceError(f"{self.label}: refused, as {why}; raise the limit if that is right, or unpack it yourself")
 
     def damaged(self, error: Exception | str) -> SourceError:
+        if isinstance(error, OSError) and of_the_medium(error):
+            return SourceError(f"{self.label}: cannot be read ({error.strerror}); once it can be read the same command goes on")
         text = " ".join(str(error).split())[:120] or type(error).__name__
         return SourceError(
             f"{self.label} is damaged or incomplete after {self.stats.members:,} members ({text}); "
@@ -154,6 +167,8 @@ def _read_zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str,
     except NotImplementedError:
         return guard.give(name, b"", "unknown compression")
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError) as error:
+        if of_the_medium(error):
+            raise
         return guard.give(name, b"", f"damaged: {' '.join(str(error).split())[:80]}")
     return guard.give(name, data)
 

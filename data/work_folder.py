@@ -12,14 +12,14 @@ import ast
 import contextlib
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from data import atomic, locks
+from data import atomic, digests, locks
+from data.build_report import read_report
 
 Manifest = dict[str, Any]
 OURS = re.compile(r"(games|positions|whole|report)-[0-9a-f]{10}[-.].*|\.tmp-.*|manifest\.json|lock")  # nothing else is removed
@@ -48,20 +48,20 @@ class WorkFolder:
 
     def __enter__(self) -> "WorkFolder":
         while True:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self.lock = (self.path / "lock").open("w")
             try:
-                lock_or_refuse(self.lock, self.path)
-                held, there = os.fstat(self.lock.fileno()), (self.path / "lock").stat()
-            except FileNotFoundError:  # a build that just ended took it away
+                self.path.mkdir(parents=True, exist_ok=True)
+                self.lock = (self.path / "lock").open("w")
+            except OSError as error:
+                if isinstance(error, FileNotFoundError) and self.path.parent.is_dir() and error.filename != str(self.path):
+                    continue  # a build that just ended took the folder away
+                why = error.strerror or type(error).__name__
+                raise BuildError(f"output={self.output}: nothing can be written in {self.output.parent} ({why})") from None
+            if not locks.take(self.lock):
                 self.lock.close()
-                continue
-            except BaseException:
-                self.lock.close()
-                raise
-            if (held.st_ino, held.st_dev) == (there.st_ino, there.st_dev):
+                raise BuildError(f"{self.path}: another build is writing there; wait for it, or name another output")
+            if locks.is_at(self.lock, self.path / "lock"):
                 return self
-            self.lock.close()
+            self.lock.close()  # a build that just ended took it away
 
     def __exit__(self, *_: object) -> None:
         if self.path.exists() and not any(self.path.glob("*.h5")):  # nothing worth keeping: leave no trace
@@ -121,12 +121,11 @@ class WorkFolder:
         """The output is there, and perhaps its build was stopped in `publish`. What other builds left is left alone."""
         if self.manifest() == manifest:
             self.stamp = stamp_of(manifest)
+            if self.whole.exists() and digests.find_change(self.whole):
+                self.whole.unlink()
+            if read_report(self.report) is None:
+                self.report.unlink(missing_ok=True)
             self.publish()
-
-
-def lock_or_refuse(file: Any, folder: Path) -> None:
-    if not locks.take(file):
-        raise BuildError(f"{folder}: another build is writing there; wait for it, or name another output")
 
 
 # --- manifests

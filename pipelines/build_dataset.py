@@ -3,12 +3,19 @@
 python pipelines/build_dataset.py source=games/ output=datasets/kgs.h5
 """
 
+import os.path
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from data import interrupts
+
+if __name__ == "__main__":
+    interrupts.end_at_once()  # before all that takes time to import
+
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from omegaconf import DictConfig
 
@@ -135,3 +142,4 @@ def main(cfg: DictConfig) -> None:
 
 if __name__ == "__main__":
     main()
+    interrupts.over()

@@ -29,6 +29,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     options = plain(cfg)
     check(options)
     from data.hdf5 import DatasetFile
+    from data.locks import claim
     from data.owners import is_owners, write_owners
     from data.pattern_files import read_patterns
     from mcts.rollout_policy import RolloutPolicy
@@ -43,8 +44,9 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         raise OwnerError(f"owners={path}: that is there and holds no owners; choose another name")
     if not len(file.games["value"]):
         raise OwnerError(f"{file.path}: there are no games in it")
-    owners, leads = estimate(file, policy, options)
-    write_owners(path, file, owners, {"rollout": weights.name} | {key: options[key] for key in ("rollouts", "doubt", "seed")})
+    with claim(path):
+        owners, leads = estimate(file, policy, options)
+        write_owners(path, file, owners, {"rollout": weights.name} | {key: options[key] for key in ("rollouts", "doubt", "seed")})
     found = compare(file, leads)
     console.print(
         f"[bold]{path}[/bold]: {found['games']:,} games, {path.stat().st_size:,} bytes; {clock(time.monotonic() - began)}"

@@ -66,8 +66,8 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
                 hydra.main(version_base="1.3", config_path=str(CONF), config_name=name)(job)()
                 if failure:
                     raise failure[0]
-            except KeyboardInterrupt:
-                print("\nstopped", file=sys.stderr)
+            except KeyboardInterrupt as stop:
+                print(f"\n{stop.args[0] if stop.args else 'stopped'}", file=sys.stderr)
                 sys.exit(130)
             except Exception as error:
                 message = explain(error)

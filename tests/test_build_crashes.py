@@ -1,6 +1,8 @@
 """A build that is stopped, killed, refused or out of disk: nothing half-written, nothing lost, and the same result in the end."""
 
+import builtins
 import contextlib
+import errno
 import os
 import random
 import resource
@@ -8,13 +10,17 @@ import signal
 import subprocess
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
+import h5py
 import pytest
 
-from data import builder
+from data import builder, interrupts, locks, members
 from data.atomic import DiskFull, NewFile
 from data.builder import BuildError, report_path, work_folder
+from data.digests import find_change
 from data.hdf5 import DatasetFile
+from data.interrupts import STOPPED
 from data.work_folder import WorkFolder, hash_code
 from tests.builds import SMALL, PartSizes, Watcher, build_here, command, digest, run_command
 from tests.ctrl_c import hear_ctrl_c
@@ -383,7 +389,7 @@ def test_a_full_disk_is_one_line_from_workers_too(source, unbroken, tmp_path):
 
 def test_too_little_room_is_told_before_the_work(source, tmp_path, monkeypatch):
     monkeypatch.setattr(builder.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000})())
-    with pytest.raises(DiskFull, match=r"GB are needed, 0.0 GB are free"):
+    with pytest.raises(DiskFull, match=r"about 0.1 MB are needed, 0.0 MB are free"):
         build_here(source, tmp_path / "o.h5")
     assert not (tmp_path / "o.h5").exists()
     assert not list(work_folder(tmp_path / "o.h5").glob("positions*"))
@@ -401,6 +407,12 @@ def test_a_new_file_is_whole_or_not_there(tmp_path):
     mask = os.umask(0)
     os.umask(mask)
     assert (tmp_path / "a.h5").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="this system has no folder in which nothing can be made")
+def test_a_place_where_nothing_can_be_made_is_one_line(source):
+    with pytest.raises(BuildError, match=r"output=/proc/x8.h5: nothing can be written in /proc \(No such file"):
+        build_here(source, Path("/proc/x8.h5"))
 
 
 def test_an_output_that_cannot_be_written_is_one_line(source, tmp_path):
@@ -502,13 +514,277 @@ def test_ctrl_c_is_one_line_and_keeps_what_is_finished(tmp_path):
             line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=hear_ctrl_c
         )
         deadline = time.monotonic() + 60
-        while not list(work_folder(output).glob("*.h5")) and process.poll() is None and time.monotonic() < deadline:
+        while not list(work_folder(output).glob("games*.h5")) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
         _, errors = process.communicate(timeout=60)
         if process.returncode or not output.exists():
             break
-    assert (process.returncode, errors) == (130, "\nstopped\n")
+    assert (process.returncode, errors) == (130, f"\n{STOPPED}\n")
     assert not output.exists() and not list(tmp_path.rglob(".tmp*"))
     assert build_here(source, output, parts=parts)["resumed"]
+
+
+# --- what an earlier run left is looked at before it is used
+
+
+def damage(path, at=-100):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("kind", ["games", "positions"])
+def test_a_part_that_has_changed_is_made_again(source, unbroken, tmp_path, kind):
+    output = tmp_path / "o.h5"
+    stop(source, output, 14)
+    part = sorted(work_folder(output).glob(f"{kind}*"))[1]
+    damage(part)
+    watcher = Watcher()
+    build_here(source, output, watcher=watcher)
+    assert digest(output) == unbroken
+    told = [text for text in watcher.said if "made again" in text]
+    assert len(told) == 1 and part.name in told[0] and "checksum differs" in told[0]
+
+
+def test_positions_of_other_games_are_made_again(source, unbroken, tmp_path):
+    """As after a run with damaged=keep in which a source could not be read."""
+    output = tmp_path / "o.h5"
+    stop(source, output, 14)
+    part = work_folder(output) / next(work_folder(output).glob("positions*")).name
+    with h5py.File(part, "r") as file, NewFile(tmp_path / "other.h5") as new:
+        for name in file:
+            file.copy(name, new.file)
+        new.file.attrs["made_from"] = "0" * 32
+    (tmp_path / "other.h5").replace(part)
+    watcher = Watcher()
+    build_here(source, output, watcher=watcher)
+    assert digest(output) == unbroken
+    assert [text for text in watcher.said if "made from other contents" in text]
+
+
+@pytest.mark.parametrize("what", ["whole", "report"])
+def test_what_waits_to_be_published_is_looked_at(source, unbroken, tmp_path, monkeypatch, what):
+    output = tmp_path / "o.h5"
+    build_here(source, output)
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(WorkFolder, "publish", publish_partly(0))
+        build_here(source, output, overwrite=True)
+    damage(next(work_folder(output).glob(f"{what}-*")), -20)
+    build_here(source, output)
+    assert digest(output) == unbroken and find_change(output) == ""
+
+
+def test_a_finished_dataset_or_report_that_has_changed_is_not_called_whole(source, unbroken, tmp_path):
+    output = tmp_path / "o.h5"
+    build_here(source, output)
+    with h5py.File(output, "r") as file:
+        at = file["positions/planes"].id.get_chunk_info(0).byte_offset
+    damage(output, at + 20)
+    with pytest.raises(BuildError, match="checksum differs; overwrite=true makes it again"):
+        build_here(source, output)
+    build_here(source, output, overwrite=True)
+    report = report_path(output)
+    report.write_text(report.read_text().replace('"files": ', '"files": 1'))
+    with pytest.raises(BuildError, match="beside it is gone or has changed"):
+        build_here(source, output)
+    build_here(source, output, overwrite=True)
+    assert digest(output) == unbroken
+
+
+class Meddler(Watcher):
+    """Does something when the first games have been read."""
+
+    def __init__(self, action):
+        super().__init__()
+        self.action = action
+
+    def advance(self, done, **counts):
+        super().advance(done, **counts)
+        if self.action:
+            action, self.action = self.action, None
+            action()
+
+
+@pytest.mark.parametrize("kind", ["folder", "archive"])
+def test_a_source_that_changes_while_it_is_read_is_noticed(tmp_path, kind):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write_folder(folder, collect(30)) if kind == "folder" else write_zip(folder / "a.zip", collect(30))
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    before = {path: path.read_bytes() for path in files}
+
+    def change():
+        path = files[-1]
+        path.write_bytes(before[path] + b"\n") if kind == "archive" else path.write_bytes(b"(;SZ[9];B[aa];W[bb])")
+
+    output = tmp_path / "o.h5"
+    with pytest.raises(BuildError, match=r"its contents changed while they were read; .* overwrite=true"):
+        build_here(folder, output, watcher=Meddler(change))
+    assert not output.exists()
+    for path, data in before.items():
+        path.write_bytes(data)
+    build_here(folder, output)
+    build_here(folder, tmp_path / "new.h5")
+    assert digest(output) == digest(tmp_path / "new.h5"), "nothing of the mixture is left"
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip", "tar"])
+@pytest.mark.parametrize("error", ["gone", errno.EIO, errno.ESTALE])
+def test_a_medium_that_fails_stops_the_build_and_nothing_unread_is_taken_for_done(tmp_path, monkeypatch, kind, error):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    games = collect(40)
+    if kind == "folder":
+        write_folder(folder, games)
+    else:
+        write_zip(folder / "a.zip", games) if kind == "zip" else write_tar(folder / "a.tar.gz", games)
+    build_here(folder, tmp_path / "expected.h5")
+    output, away = tmp_path / "o.h5", tmp_path / "away"
+
+    with monkeypatch.context() as patch:
+
+        def fail():
+            if error == "gone":
+                return folder.rename(away)
+
+            def read(*_):
+                raise OSError(error, os.strerror(error))
+
+            def open_elsewhere(path, *rest, real=open, **more):
+                return read() if str(path).startswith(str(folder)) else real(path, *rest, **more)
+
+            patch.setattr(builtins, "open", open_elsewhere)
+            patch.setattr(members.zipfile.ZipFile, "open", read)
+            patch.setattr(members.gzip.GzipFile, "read", read)
+            return None
+
+        watcher = Meddler(fail)
+        if kind != "folder" and error == "gone":
+            fail()
+            with pytest.raises(ValueError, match="does not exist"):  # an archive that is open is read to its end
+                build_here(folder, output)
+        else:
+            with pytest.raises(BuildError, match=r"(No such file|Input/output|Stale).*the same command goes on"):
+                build_here(folder, output, watcher=watcher)
+            with pytest.raises(ValueError, match=r"No such file|Input/output|Stale|does not exist"):
+                build_here(folder, output)
+        if away.exists() and kind == "folder":
+            away.rename(folder)
+            watcher = Meddler(lambda: folder.rename(away))
+            assert build_here(folder, tmp_path / "kept.h5", watcher=watcher, damaged="keep")["dropped"]["unreadable file"]
+        if away.exists():
+            away.rename(folder)
+    build_here(folder, output)
+    assert digest(output) == digest(tmp_path / "expected.h5")
+
+
+def test_what_was_given_up_with_damaged_keep_is_read_again_without_it(tmp_path):
+    folder, away, output = tmp_path / "in", tmp_path / "away", tmp_path / "o.h5"
+    folder.mkdir()
+    write_folder(folder, collect(40))
+    build_here(folder, tmp_path / "expected.h5")
+
+    class Both(Meddler):
+        def begin(self, what, total, unit):
+            super().begin(what, total, unit)
+            if what == "assembling":
+                raise Stopped
+
+    with pytest.raises(Stopped):
+        build_here(folder, output, watcher=Both(lambda: folder.rename(away)), damaged="keep")
+    away.rename(folder)
+    watcher = Watcher()
+    build_here(folder, output, watcher=watcher)
+    assert digest(output) == digest(tmp_path / "expected.h5")
+    assert [text for text in watcher.said if "made from other contents; it is made again" in text]
+
+
+# --- one at a time
+
+
+def test_two_builds_begun_together_make_one_dataset(source, unbroken, tmp_path):
+    """Each has the folder to itself: the other one says so, or finds the work done."""
+    output = tmp_path / "o.h5"
+    builds = [
+        subprocess.Popen(command(source, output, *more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for more in ([], ["illegal=drop"])
+    ]
+    ends = [(build.communicate(timeout=120), build.returncode) for build in builds]
+    assert sorted(code for _, code in ends) == [0, 2], ends
+    (refused,) = [err for (_, err), code in ends if code == 2]
+    assert refused.count("\n") == 1 and ("another build is writing there" in refused or "made from something else" in refused)
+    assert_clean(tmp_path, "o.h5", "o.h5.report.json")
+
+
+def test_a_build_that_waited_for_another_one_does_not_replace_its_dataset(source, unbroken, tmp_path, monkeypatch):
+    output = tmp_path / "o.h5"
+    prepare = builder.prepare_kernels
+
+    def late(progress):
+        monkeypatch.setattr(builder, "prepare_kernels", prepare)
+        build_here(source, output)
+        return prepare(progress)
+
+    monkeypatch.setattr(builder, "prepare_kernels", late)
+    with pytest.raises(BuildError, match="made from something else"):
+        build_here(source, output, illegal="drop")
+    assert digest(output) == unbroken
+
+
+def test_a_file_is_claimed_by_one_process_at_a_time(tmp_path):
+    taken = pytest.raises(locks.Taken, match="another process is writing it")
+    with locks.claim(tmp_path / "a.h5"), taken, locks.claim(tmp_path / "a.h5"):
+        pass
+    with locks.claim(tmp_path / "a.h5"):
+        assert_clean(tmp_path, "a.h5.lock")
+    assert_clean(tmp_path)
+
+
+# --- no exception passes through HDF5
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError(errno.EIO, "Input/output error")])
+@pytest.mark.parametrize("call", ["pwrite", "pread", "ftruncate"])
+def test_what_goes_wrong_below_hdf5_is_raised_above_it(tmp_path, monkeypatch, capfd, error, call):
+    real, left = getattr(os, call), [2]
+
+    def fail(*arguments):
+        left[0] -= 1
+        if left[0] < 0:
+            raise error
+        return real(*arguments)
+
+    with monkeypatch.context() as patch, pytest.raises(type(error) if isinstance(error, OSError) else error):
+        patch.setattr(os, call, fail)
+        for number in range(4):
+            with NewFile(tmp_path / f"{number}.h5") as new:
+                for name in range(20):
+                    new.file.create_dataset(f"{name}", data=list(range(1000)), chunks=(100,))
+                new.file.flush()
+                assert new.file["3"][5] == 5
+    assert capfd.readouterr() == ("", "")
+    assert not list(tmp_path.glob(".tmp*"))
+
+
+def test_ctrl_c_waits_for_a_safe_point(tmp_path):
+    with pytest.raises(KeyboardInterrupt), NewFile(tmp_path / "a.h5") as new:
+        signal.raise_signal(signal.SIGINT)
+        new.file["a"] = [1, 2, 3]
+        with pytest.raises(KeyboardInterrupt):
+            new.check()
+        new.file["b"] = [1, 2, 3]
+    assert_clean(tmp_path)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt), interrupts.held():
+        signal.raise_signal(signal.SIGINT)
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+    try:
+        with interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+            assert not seen
+        assert seen, "who had the signal before gets it afterwards"
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -109,6 +109,10 @@ def test_every_option_reaches_the_build(folder):
         (["source=a.zip", "output=o.h5", "size=big"], ["size=big", "a whole number"]),
         (["source=a.zip", "output=o.h5", "executor=cloud"], ["cloud"]),
         (["source=a.zip", "output=o.h5", "executor=dask"], ["executor.address is missing"]),
+        (
+            ["source=a.zip", "output=o.h5", "executor=dask", "executor.workers=1", "executor.address=tcp://x:1"],
+            ["executor.workers=1: executor=dask uses the workers of its cluster"],
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(folder, options, words):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from data import builder, game_table, hdf5
-from data.build_report import EXAMPLES, REASONS, BadInput
+from data.build_report import EXAMPLES, REASONS, BadInput, read_report
 from data.builder import BuildError, PartSizes
 from data.coords import PASS
 from data.features import FEATURES, plane_names
@@ -335,7 +335,7 @@ def test_every_file_is_kept_or_dropped_with_a_reason(built, games):
 
 def test_the_report_adds_up(built, known):
     output, report, _ = built
-    assert json.loads(output.with_name("games.h5.report.json").read_text()) == report
+    assert read_report(output.with_name("games.h5.report.json")) == report
     file = DatasetFile(output)
     kept = report["games_kept"]
     for name in ("komi", "results", "winner", "handicap", "lengths"):

@@ -103,6 +103,24 @@ def test_a_scheduler_that_goes_away_is_one_clear_line(source, serial, tmp_path):
 
 
 @pytest.mark.slow
+def test_while_there_is_no_worker_it_is_said(source, serial, tmp_path, capfd):
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None, host="127.0.0.1", silence_logs=50) as cluster:
+
+        class Helper(Watcher):
+            def say(self, text):
+                super().say(text)
+                if "waiting for workers" in text:
+                    cluster.scale(1)
+
+        watcher = Helper()
+        executor = Executor("dask", address=cluster.scheduler_address)
+        build_here(source, tmp_path / "o.h5", watcher=watcher, executor=executor)
+    assert "waiting for workers: the Dask scheduler has none" in watcher.said and "workers are back" in watcher.said
+    assert digest(tmp_path / "o.h5") == serial
+    assert "WARNING" not in capfd.readouterr().err
+
+
+@pytest.mark.slow
 def test_no_scheduler_is_one_clear_line(tmp_path):
     write_zip(tmp_path / "a.zip", collect(3))
     with pytest.raises(ExecutorError, match=r"executor.address=tcp://127.0.0.1:9: no Dask scheduler answers"):
@@ -115,6 +133,7 @@ def test_no_scheduler_is_one_clear_line(tmp_path):
         ({"kind": "slurm"}, "executor=slurm"),
         ({"kind": "dask"}, "executor.address is missing"),
         ({"workers": -1}, "executor.workers=-1"),
+        ({"kind": "dask", "address": "x", "workers": 2}, "executor=dask uses the workers of its cluster"),
     ],
 )
 def test_an_executor_that_cannot_be_meant_is_refused(options, message):
