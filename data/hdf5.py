@@ -265,9 +265,11 @@ def what_differs(attributes: dict[str, Any]) -> str:
         return "not a dataset of this project (no attribute 'schema'); pipelines/build_dataset.py makes one"
     if int(attributes["schema"]) != SCHEMA:
         return f"schema {int(attributes['schema'])}, this program reads schema {SCHEMA}; build the dataset again"
-    theirs, ours = list(json.loads(attributes["planes"])), plane_names()
+    theirs, ours = list(map(str, json.loads(attributes["planes"]))), plane_names()
     if theirs != ours:
-        return f"other planes than this program's\n  file:    {', '.join(theirs)}\n  program: {', '.join(ours)}"
+        first = next((k for k, names in enumerate(zip(theirs, ours, strict=False)) if names[0] != names[1]), len(theirs))
+        a, b = (f"{len(names)} ({', '.join(names[: first + 2])})" for names in (theirs, ours))
+        return f"other planes than this program's: it has {a}, this program {b}; build the dataset again"
     return ""
 
 

@@ -18,7 +18,7 @@ import h5py
 import numpy as np
 
 from data import symmetry
-from data.features import KOMI_PLANES, PLANES, komi_bytes, plane_names
+from data.features import KOMI_PLANES, PLANES, komi_bytes
 from data.hdf5 import CHUNK, POSITION_COLUMNS, DatasetError, DatasetFile
 from data.loader_kernels import expand
 from data.order import Pool
@@ -148,9 +148,8 @@ def ahead(function: Callable[[Pool], T], items: Iterator[Pool]) -> Iterator[T]:
 def check_planes(file: DatasetFile, planes: int) -> None:
     if not 1 <= planes <= KOMI_PLANES:
         raise DatasetError(
-            f"{file.path}: {planes} planes are asked for\n"
-            f"  file:    the {PLANES} planes {', '.join(plane_names())}\n"
-            f"  program: the first k of these, or {KOMI_PLANES - 1} with the colour to move, or {KOMI_PLANES} with that and komi"
+            f"{file.path}: {planes} planes are asked for; possible are the first k of its {PLANES}, {KOMI_PLANES - 1} with the "
+            f"colour to move, or {KOMI_PLANES} with that and komi"
         )
     if file.layout != "packed" or "planes" not in file.positions:
         raise DatasetError(f"{file.path}: layout={file.layout} has no packed planes to train with; build it with layout=packed")
