@@ -243,8 +243,8 @@ def without(config: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def compare_with_finished(output: Path, manifest: Manifest) -> None:
-    with hdf5.open_checked(output) as file:
-        found = {"config": without(json.loads(file.attrs["config"]), NOT_IN_RESULT), "sources": json.loads(file.attrs["sources"])}
+    held = hdf5.read_attributes(output)
+    found = {"config": without(json.loads(held["config"]), NOT_IN_RESULT), "sources": json.loads(held["sources"])}
     wanted = {"config": without(manifest["config"], NOT_IN_RESULT), "sources": manifest["sources"]}
     refuse_difference(output, found, wanted)
 

@@ -208,9 +208,12 @@ class GoDataModule(LightningDataModule):
     def state_dict(self) -> dict[str, Any]:
         order = self.train_order()
         epoch, batch = divmod(self.position(), len(order)) if len(order) else (0, 0)
-        return {"epoch": epoch, "batch": batch, "order": self.order_state(order)}
+        return {"epoch": epoch, "batch": batch, "order": self.order_state(order), "dataset": self.file.identity()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Raises `DatasetError` if the run began with other games; checkpoints of older versions don't tell."""
+        if (then := state_dict.get("dataset")) is not None:
+            check_same_games(self.file, then)
         self._restored = state_dict  # resolved by `position`: Lightning has not yet restored its own count
 
     def teardown(self, stage: str) -> None:
@@ -223,6 +226,17 @@ class GoDataModule(LightningDataModule):
         """Stop the workers and threads that read ahead. Left to the garbage collector, workers may take seconds to end."""
         for loader in self._loaders.values():
             loader.close()
+
+
+def check_same_games(file: DatasetFile, then: dict[str, Any]) -> None:
+    """Raise `DatasetError` if the file's identity is not `then`, with what differs."""
+    now = file.identity()
+    changed = [f"{name}: {then.get(name)}, now {now[name]}" for name in now if now[name] != then.get(name)]
+    if changed:
+        raise DatasetError(
+            f"{file.path}: not the games that this run began with ({'; '.join(changed)}); "
+            f"resume with its dataset, or begin another run with start= and these weights"
+        )
 
 
 class TrainBatches:

@@ -1,5 +1,6 @@
 """Is a dataset what it says? `verify` recomputes and compares, and never raises for what is wrong with the file.
 
+    checksum    no byte of the file has changed since it was written; files of older versions carry none
     structure   every column has its length; offsets and first rows begin at 0, never decrease, and end where they must
     games       values in range, splits contiguous and as the attributes say, no game twice, no opening on two sides
     labels      of all rows: game, ply, move, colour, outcome and symmetry follow from the stored moves
@@ -14,16 +15,17 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-import h5py
 import numpy as np
 
-from data import symmetry
+from data import digests, symmetry
 from data.board_kernels import VERTICES, new_boards
+from data.columns import Column, Columns
 from data.coords import BLACK, EMPTY, PASS, WHITE, to_gtp
 from data.dataset_rows import Rows, to_points
 from data.errors import first_line
 from data.features import ROW_BYTES, plane_names
-from data.hdf5 import FLAT_COLUMNS, GAME_COLUMNS, POSITION_COLUMNS, SETUP_COLUMNS
+from data.games import Games
+from data.hdf5 import FLAT_COLUMNS, GAME_COLUMNS, SETUP_COLUMNS, DatasetError
 from data.identity import SPLITS, identity, opening_identity, split_of
 from data.ladder_kernels import new_steps
 from data.loader import read_rows
@@ -46,11 +48,19 @@ class Verdict:
     recomputed: int = 0  # rows whose planes were encoded again
     problems: list[str] = field(default_factory=list)  # the first ones
     count: int = 0  # of problems
+    sealed: bool = False  # the file carries a checksum of all its bytes
     seconds: float = 0.0
 
     @property
     def sound(self) -> bool:
         return self.count == 0
+
+    def add_all(self, problems: Problems) -> int:
+        """Returns how many there were."""
+        before = self.count
+        for problem in problems:
+            self.add(problem)
+        return self.count - before
 
     def add(self, problem: str) -> None:
         self.count += 1
@@ -64,22 +74,17 @@ def verify(rows: Rows, *, sample: int | None = 1000, seed: int = 0, split: str |
     verdict = Verdict(rows=rows.count)
     try:
         first, stop = rows.bounds(split)
-        steps: list[Callable[[], Problems]] = [
-            lambda: check_structure(rows),
-            lambda: check_games(rows),
-            lambda: check_labels(rows),
-            lambda: check_planes(rows, draw_rows(first, stop, sample, seed), verdict),
-        ]
-        for step in steps[:2]:
-            for problem in step():
-                verdict.add(problem)
-        if verdict.sound:
-            for step in steps[2:]:
-                for problem in step():
-                    verdict.add(problem)
-    except OSError as error:  # a chunk that can't be unpacked
+        verdict.add_all(check_seal(rows, verdict))
+        for steps in (
+            (check_structure(rows),),
+            (check_games(rows),),
+            (check_labels(rows), check_planes(rows, draw_rows(first, stop, sample, seed), verdict)),
+        ):
+            if sum(map(verdict.add_all, steps)):
+                break
+    except (OSError, DatasetError) as error:  # a chunk that can't be unpacked
         verdict.add(f"the file can't be read: {first_line(error)}")
-    verdict.games = len(rows.file.games["split"])
+    verdict.games = rows.file.game_count
     verdict.seconds = time.perf_counter() - started
     return verdict
 
@@ -94,44 +99,36 @@ def draw_rows(first: int, stop: int, sample: int | None, seed: int) -> np.ndarra
 # --- structure and games
 
 
+def check_seal(rows: Rows, verdict: Verdict) -> Problems:
+    """The checksum that newer files carry covers every byte, so whatever has changed, this tells that something has."""
+    verdict.sealed = digests.read_digest(rows.file.path) != ""
+    if problem := digests.find_change(rows.file.path):
+        yield problem
+
+
 def check_structure(rows: Rows) -> Problems:
-    games = rows.file.games
-    count = len(games["split"])
-    for name in GAME_COLUMNS:
-        yield from check_length(games[name], count)
-    for name in (*POSITION_COLUMNS, "planes", *(["symmetry"] if rows.plain else [])):
-        yield from check_length(rows.dataset(name), rows.count)
-    if rows.dataset("planes").shape[1:] != rows.expected_shape():
-        yield f"planes of a row have the shape {rows.dataset('planes').shape[1:]} instead of {rows.expected_shape()}"
-    positions, rest = divmod(rows.count, rows.copies)
-    if rest:
-        yield f"{rows.count} rows are no multiple of {rows.copies} symmetries"
-    for columns, name in ((FLAT_COLUMNS, "offset"), (SETUP_COLUMNS, "setup_offset")):
-        total = len(games[next(iter(columns))])
-        for flat in columns:
-            yield from check_length(games[flat], total)
-        yield from check_ascent(games[name], count, total)
-    yield from check_ascent(games["first_row"], count, positions)
+    """Types and shapes are checked by whoever opens a column."""
+    file = rows.file
+    for columns in (file.games, file.states if rows.plain else file.positions):
+        for name in columns.layout:
+            yield from complaint(columns.__getitem__, name)
+    for name, flat in (("offset", FLAT_COLUMNS), ("setup_offset", SETUP_COLUMNS)):
+        for column in flat:
+            yield from complaint(file.offsets, name, column)
+    yield from complaint(getattr, file, "first_row")
 
 
-def check_length(dataset: h5py.Dataset, length: int) -> Problems:
-    if len(dataset) != length:
-        yield f"{dataset.name} has {len(dataset):,} entries instead of {length:,}"
-
-
-def check_ascent(dataset: h5py.Dataset, games: int, total: int) -> Problems:
-    """Game i has the entries values[i]:values[i + 1] of something that has `total`."""
-    values = dataset[:]
-    if len(values) != games + 1:
-        yield f"{dataset.name} has {len(values):,} entries instead of {games + 1:,}"
-    elif values[0] != 0 or values[-1] != total:
-        yield f"{dataset.name} goes from {values[0]:,} to {values[-1]:,} instead of from 0 to {total:,}"
-    for game in np.flatnonzero(np.diff(values) < 0):
-        yield f"{dataset.name} decreases after game {game}: {values[game]:,}, then {values[game + 1]:,}"
+def complaint(look: Callable[..., Any], *arguments: Any) -> Problems:
+    try:
+        look(*arguments)
+    except DatasetError as error:
+        yield str(error).partition(": ")[2]
 
 
 def check_games(rows: Rows) -> Problems:
     games, points = rows.file.games, range(rows.size**2)
+    for name in GAME_COLUMNS:
+        yield from complaint(rows.file.column, name)  # texts are read, too
     possible = {
         "moves": [*points, PASS], "colours": [BLACK, WHITE], "split": range(len(SPLITS)), "winner": [BLACK, WHITE, 0],
         "setup_point": points, "setup_colour": [BLACK, WHITE, EMPTY], "value": [0, 1], "implicit_handicap": [0, 1],
@@ -146,13 +143,13 @@ def check_games(rows: Rows) -> Problems:
         yield f"one game is there several times: games {np.flatnonzero(identities == value).tolist()}"
 
 
-def check_values(dataset: h5py.Dataset, possible: np.ndarray) -> Problems:
+def check_values(dataset: Column, possible: np.ndarray) -> Problems:
     values = dataset[:]
     for at in np.flatnonzero(~np.isin(values, possible)):
         yield f"{dataset.name}[{at}] is {values[at]}, which is not possible"
 
 
-def check_setup(games: h5py.Group) -> Problems:
+def check_setup(games: Columns) -> Problems:
     """Changes come in the order of plies within each game, none of them after its last move."""
     ply, offset, moves = games["setup_ply"][:].astype(np.int64), games["setup_offset"][:], np.diff(games["offset"][:])
     game = np.repeat(np.arange(len(moves)), np.diff(offset))
@@ -182,7 +179,7 @@ def check_splits(rows: Rows) -> Problems:
     values, counts = np.unique(sides, return_counts=True)
     for value in values[counts > 1]:
         yield f"versions of one game are on several sides: games {np.flatnonzero(openings == value).tolist()}"
-    shares = file.config.get("games", {})
+    shares = file.shares
     if "validation" in shares and "test" in shares:
         for game, opening in enumerate(openings.tolist()):
             if split_of(opening, shares["validation"], shares["test"]) != split[game]:
@@ -245,19 +242,19 @@ def blocks(offset: np.ndarray) -> Iterator[tuple[int, int]]:
 def check_planes(rows: Rows, chosen: np.ndarray, verdict: Verdict) -> Problems:
     games = rows.file.games
     first_row, identities, openings = (games[name][:] for name in ("first_row", "identity", "opening"))
-    moves = StoredMoves(rows)
+    games_in_memory = Games(rows.file)
     for start in range(0, len(chosen), BLOCK):
         block = chosen[start : start + BLOCK]
         try:
             found = read_rows(rows.dataset("planes"), block)
-        except OSError as error:
+        except DatasetError as error:
             yield f"planes of the rows {block[0]} to {block[-1]} can't all be read: {first_line(error)}"
             continue
         game = np.searchsorted(first_row, block // rows.copies, side="right") - 1
         edges = [0, *(np.flatnonzero(np.diff(game)) + 1).tolist(), len(block)]
         for a, z in pairwise(edges):
             g = int(game[a])
-            record = moves.record(g)
+            record = games_in_memory.record(g)
             problem = record_problem(record) or identity_problem(record, int(identities[g]), int(openings[g]))
             if problem:
                 yield f"game {g}: {problem}"
@@ -269,33 +266,8 @@ def check_planes(rows: Rows, chosen: np.ndarray, verdict: Verdict) -> Problems:
                 yield f"row {block[a + k]} (game {g}): {describe_difference(rows, found[a + k], expected[k])}"
 
 
-class StoredMoves:
-    """What a replay needs of single games, without their texts; looking up HDF5 names takes longer than reading."""
-
-    def __init__(self, rows: Rows):
-        games = rows.file.games
-        self.size = rows.size
-        self.offset, self.setup_offset = games["offset"][:], games["setup_offset"][:]
-        self.flat = {name: games[name] for name in FLAT_COLUMNS}
-        self.setup = {name: games[name] for name in SETUP_COLUMNS}
-
-    def record(self, game: int) -> GameRecord:
-        moves, setup = (slice(*offset[game : game + 2].tolist()) for offset in (self.offset, self.setup_offset))
-        columns: dict[str, Any] = {name: column[moves] for name, column in self.flat.items()}
-        if setup.stop > setup.start:
-            columns |= {name: column[setup] for name, column in self.setup.items()}
-        return GameRecord(size=self.size, **columns)
-
-
 def record_problem(record: GameRecord) -> str:
-    """Why the record can't be replayed, or ''; points are looked at before compiled code believes them."""
-    points = record.size**2
-    if not ((record.moves >= 0) & ((record.moves < points) | (record.moves == PASS))).all():
-        return "a move is off the board"
-    if not ((record.setup_point >= 0) & (record.setup_point < points)).all():
-        return "a set-up stone is off the board"
-    if not (np.abs(record.colours) == 1).all() or not (np.abs(record.setup_colour) <= 1).all():
-        return "a colour is none"
+    """Why the record can't be replayed, or ''."""
     legal, why = REPLAYER.legal_moves(record)
     return "" if why == SOUND else find_problem(record, legal, why).detail
 

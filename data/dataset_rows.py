@@ -7,11 +7,10 @@ r // 8 turned by symmetry r % 8; `copies` is 8 then, else 1. Nothing here needs 
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
-from data.features import PLANES, ROW_BYTES
-from data.hdf5 import GAME_COLUMNS, POSITION_COLUMNS, DatasetFile
+from data.columns import Column
+from data.hdf5 import DatasetFile
 
 PLAIN_NAMES = {"planes": "states", "move": "actions", "outcome": "outcomes"}  # the others have one name in both layouts
 
@@ -21,20 +20,12 @@ class InspectionError(ValueError):
 
 
 def open_dataset(path: str | Path) -> DatasetFile:
-    """A dataset whose parts are all there; `DatasetError` or `InspectionError` where it is none."""
+    """A dataset whose columns are all there; raises `DatasetError` where one is not."""
     file = DatasetFile(path)
-    for name in required_names(file.layout):
-        if not isinstance(file.file.get(name), h5py.Dataset):
-            raise InspectionError(f"{path}: {name} is not in the file; build the dataset again")
+    for columns in (file.games, file.states if file.layout == "plain" else file.positions):
+        for name in columns.layout:
+            columns[name]
     return file
-
-
-def required_names(layout: str) -> list[str]:
-    games = [*GAME_COLUMNS, "moves", "colours", "offset", "setup_ply", "setup_point", "setup_colour", "setup_offset", "first_row"]
-    rows = ["planes", *POSITION_COLUMNS]
-    if layout == "plain":
-        return [f"games/{name}" for name in games] + [PLAIN_NAMES.get(name, name) for name in rows] + ["symmetry"]
-    return [f"games/{name}" for name in games] + [f"positions/{name}" for name in rows]
 
 
 class Rows:
@@ -42,21 +33,17 @@ class Rows:
         self.file = file
         self.size = file.size
         self.plain = file.layout == "plain"
-        self.copies = 8 if file.config.get("augment") == "all" else 1
-        self.count = len(self.dataset("planes"))
+        self.copies = file.copies
+        self.count = len(file) * file.copies
 
-    def dataset(self, name: str) -> h5py.Dataset:
+    def dataset(self, name: str) -> Column:
         """The HDF5 dataset of `planes` or of a column, under the names of the packed layout."""
-        return self.file.file[PLAIN_NAMES.get(name, name)] if self.plain else self.file.positions[name]
+        return self.file.states[PLAIN_NAMES.get(name, name)] if self.plain else self.file.positions[name]
 
     def column(self, name: str, first: int, stop: int) -> np.ndarray:
         """Rows first..stop of a column; moves are points, however the file has them."""
         values = self.dataset(name)[first:stop]
         return to_points(values, self.size) if self.plain and name == "move" else values
-
-    def expected_shape(self) -> tuple[int, ...]:
-        """Of one row's planes."""
-        return (PLANES, self.size, self.size) if self.plain else (self.size**2, ROW_BYTES)
 
     def bounds(self, split: str | None) -> tuple[int, int]:
         """The rows of a split, or all of them."""

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from data import game_table
-from data.coords import PASS
+from data.columns import BROKEN, DatasetError
+from data.coords import BLACK, PASS, WHITE
 from data.dataset_check import expected_planes, record_problem
 from data.dataset_rows import InspectionError, Rows
+from data.errors import first_line
 from data.features import offset
+from data.guarded import guarded
+from data.hdf5 import DatasetFile
 from data.planes import unpack
 from data.record import GameRecord
 
@@ -48,10 +52,9 @@ def take_sample(rows: Rows, row: int) -> Sample:
     file = rows.file
     columns = {name: int(rows.column(name, row, row + 1)[0]) for name in ("move", "outcome", "to_play", "game", "ply")}
     game = columns["game"]
-    if not 0 <= game < len(file.games["split"]):
-        raise InspectionError(f"{file.path}: row {row} names game {game}, which is not there; verify=true tells more")
+    check_labels(rows, row, columns)
     planes = rows.dataset("planes")[row]
-    record = game_table.record_of(game_table.read(file.games, game, game + 1), 0, rows.size)
+    record = read_record(file, game)
     return Sample(
         row=row,
         split=rows.split_of(row),
@@ -61,6 +64,26 @@ def take_sample(rows: Rows, row: int) -> Sample:
         problem=find_problem(rows, row, game, record, planes),
         **columns,
     )
+
+
+def check_labels(rows: Rows, row: int, columns: dict[str, int]) -> None:
+    """What can't be shown at all is refused; what is merely wrong is shown, with `problem`."""
+    allowed = {"game": range(rows.file.game_count), "move": range(rows.size**2), "to_play": (BLACK, WHITE)}
+    for name, values in allowed.items():
+        if columns[name] not in values:
+            what = f"row {row} has the {name} {columns[name]}, which is not possible"
+            raise InspectionError(f"{rows.file.path}: damaged, {what}; verify=true tells more")
+
+
+def read_record(file: DatasetFile, game: int) -> GameRecord:
+    """One game with its texts; raises `DatasetError` where it can't be read."""
+    for name, column in (("offset", "moves"), ("setup_offset", "setup_ply")):
+        file.offsets(name, column)
+    try:
+        table = guarded(file.path, lambda held: game_table.read(held["games"], game, game + 1))
+    except BROKEN as error:
+        raise DatasetError(f"{file.path}: game {game} can't be read ({first_line(error)})") from None
+    return game_table.record_of(table, 0, file.size)
 
 
 def find_problem(rows: Rows, row: int, game: int, record: GameRecord, planes: np.ndarray) -> str:

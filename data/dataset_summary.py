@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from data.coords import PASS
-from data.dataset_rows import Rows
+from data.dataset_rows import InspectionError, Rows
+from data.features import PLANES
 from data.filters import RESULT_KINDS, result_kind
+from data.game_table import no_moves
+from data.hdf5 import SCHEMA
 
 LENGTHS = 50  # moves in a bin of the histogram
 PHASES = ((0, 20), (20, 60), (60, 120), (120, 200), (200, None))  # plies; the last one has no end
@@ -22,19 +25,18 @@ Histogram = dict[str, int]
 def summarise(rows: Rows) -> dict[str, Any]:
     file = rows.file
     games = file.games
-    attributes = file.file.attrs
     size = file.path.stat().st_size
-    heat, lines = count_moves(rows)
+    heat, lines = count_moves(rows)  # first, for it looks at the offsets
     dates = [date for date in file.column("date").tolist() if date]
     return {
         "path": str(file.path),
         "about": {
-            "schema": int(attributes["schema"]),
-            "version": str(attributes.get("version", "unknown")),
+            "schema": SCHEMA,
+            "version": str(file.attributes.get("version", "unknown")),
             "layout": file.layout,
             "symmetries": rows.copies,
             "size": file.size,
-            "planes": int(attributes["plane_count"]),
+            "planes": PLANES,
         },
         "sources": {source["label"]: source["sha256"] for source in file.sources},
         "config": flat(file.config),
@@ -71,10 +73,12 @@ def summarise(rows: Rows) -> dict[str, Any]:
 def count_moves(rows: Rows) -> tuple[dict[str, list[list[int]]], dict[str, list[int]]]:
     """By phase of the game: how often each point was played, [size, size]; and how often each line from the edge."""
     games, size = rows.file.games, rows.size
-    offset = games["offset"][:]
+    offset = rows.file.offsets("offset", "moves")
     counts = np.zeros((len(PHASES), PASS + 1), np.int64)
     for start in range(0, int(offset[-1]), MOVES):
         moves = games["moves"][start : start + MOVES].astype(np.int64)
+        if no_moves(moves, size).any():
+            raise InspectionError(f"{rows.file.path}: damaged, games/moves has points off the board; verify=true tells more")
         at = np.arange(start, start + len(moves))
         ply = at - offset[np.searchsorted(offset, at, side="right") - 1]
         phase = np.searchsorted([first for first, _ in PHASES], ply, side="right") - 1

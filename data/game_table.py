@@ -10,6 +10,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from data.coords import PASS
 from data.hdf5 import FLAT_COLUMNS, GAME_COLUMNS, SETUP_COLUMNS, TEXT, create_column
 from data.record import GameRecord
 
@@ -51,6 +52,11 @@ def read(group: h5py.Group, first: int = 0, stop: int | None = None) -> Table:
         for name in columns:
             table[name] = group[name][ends[0] : ends[-1]]
     return table
+
+
+def no_moves(moves: np.ndarray, size: int) -> np.ndarray:
+    """Where an array holds what is neither a point of the board nor a pass, bool."""
+    return (moves < 0) | ((moves >= size**2) & (moves != PASS))
 
 
 def select(table: Table, rows: np.ndarray) -> Table:

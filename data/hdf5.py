@@ -26,7 +26,9 @@ same for games. The root's attributes say the rest: schema, planes, board size, 
 versions. `DatasetFile` compares them before use. The first 512 bytes of the file hold a checksum of all others: see `digests.py`.
 """
 
+import hashlib
 import json
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -35,9 +37,14 @@ import h5py
 import hdf5plugin
 import numpy as np
 
+from data.columns import BROKEN, Columns, DatasetError, Shape
+from data.coords import MAX_SIZE, MIN_SIZE
 from data.errors import first_line
 from data.features import FEATURES, PLANES, ROW_BYTES, plane_names
+from data.guarded import guarded
 from data.metadata import to_compensation
+
+__all__ = ["DatasetError", "DatasetFile"]  # among others; the error is imported from here
 
 SCHEMA = 1
 CHUNK = 256  # positions; one chunk is what the loader reads at once
@@ -66,10 +73,9 @@ GAME_COLUMNS: dict[str, Any] = {
     "cut": TEXT,  # why the game ends before its record does, '' if it does not
 }
 POSITION_COLUMNS = {"move": np.int16, "outcome": np.int8, "to_play": np.int8, "game": np.int32, "ply": np.int16}
-
-
-class DatasetError(ValueError):
-    """A file is no dataset, or not the one that is needed; the message says what differs."""
+PLAIN_COLUMNS = {"outcomes": np.int8, "to_play": np.int8, "game": np.int32, "ply": np.int16, "symmetry": np.uint8}
+SPLITS = ("train", "validation", "test")
+LAYOUTS = ("packed", "plain")
 
 
 def planes_filter(level: int) -> Any:
@@ -82,7 +88,10 @@ def column_filter() -> Any:
 
 
 class DatasetFile:
-    """A dataset opened for reading, checked. Opens lazily in the process that reads, so that it may be handed to workers."""
+    """A dataset opened for reading. Opens lazily in the process that reads, so that it may be handed to workers.
+
+    Gives out only columns of the type and shape that the layout says; every way to damage that HDF5 reports is a `DatasetError`.
+    """
 
     def __init__(self, path: str | Path):
         if not isinstance(path, str | Path):
@@ -90,23 +99,27 @@ class DatasetFile:
         self.path = Path(path).expanduser().absolute()
         self._file: h5py.File | None = None
         self._process = 0
-        attributes = self.file.attrs
+        self.attributes = read_attributes(self.path)
         try:
-            self.size = int(attributes["size"])
-            self.layout = str(attributes["layout"])
-            self.split_rows, self.split_games = (read_bounds(attributes[name]) for name in ("split_rows", "split_games"))
-            self.config = dict(json.loads(attributes["config"]))
-            self.sources = list(json.loads(attributes["sources"]))
+            self.size = int(self.attributes["size"])
+            self.layout = str(self.attributes["layout"])
+            self.split_rows, self.split_games = (read_bounds(self.attributes[name]) for name in ("split_rows", "split_games"))
+            self.config = dict(json.loads(self.attributes["config"]))
+            self.sources = [check_source(source) for source in json.loads(self.attributes["sources"])]
+            self.shares = {name: float(share) for name, share in self.config.get("games", {}).items() if name in SPLITS}
+            if not MIN_SIZE <= self.size <= MAX_SIZE or self.layout not in LAYOUTS:
+                raise ValueError(f"size {self.size}, layout {self.layout!r}")
         except Exception as error:
-            self.close()
             raise DatasetError(f"{self.path}: {damaged(error)}") from None
 
     @property
     def file(self) -> h5py.File:
-        import os
-
+        """For numbers. Attributes and text are read with a guard: see `attributes` and `column`."""
         if self._file is None or self._process != os.getpid():
-            self._file = open_checked(self.path)
+            try:
+                self._file = h5py.File(self.path, "r", locking=False)  # network file systems refuse locks
+            except OSError as error:
+                raise DatasetError(f"{self.path}: not a readable HDF5 file ({first_line(error)})") from None
             self._process = os.getpid()
         return self._file
 
@@ -114,20 +127,81 @@ class DatasetFile:
         return {**self.__dict__, "_file": None, "_process": 0}
 
     @property
-    def games(self) -> "Columns":
-        return Columns.of(self.file, "games")
+    def games(self) -> Columns:
+        count = self.game_count
+        layout: dict[str, tuple[Any, Shape]] = {name: (dtype, (count,)) for name, dtype in GAME_COLUMNS.items()}
+        layout |= {name: (dtype, (None,)) for name, dtype in (FLAT_COLUMNS | SETUP_COLUMNS).items()}
+        layout |= dict.fromkeys(("offset", "setup_offset", "first_row"), (np.int64, (count + 1,)))
+        return Columns(self.half("games"), layout)
 
     @property
-    def positions(self) -> "Columns":
-        return Columns.of(self.file, "positions")
+    def positions(self) -> Columns:
+        """With layout=plain there are none; see `states`."""
+        rows, points = len(self), self.size**2
+        layout: dict[str, tuple[Any, Shape]] = {name: (dtype, (rows,)) for name, dtype in POSITION_COLUMNS.items()}
+        return Columns(self.half("positions"), layout | {"planes": (np.uint8, (rows, points, ROW_BYTES))})
+
+    @property
+    def states(self) -> Columns:
+        """The same of layout=plain, under its own names."""
+        rows = len(self) * self.copies
+        layout: dict[str, tuple[Any, Shape]] = {name: (dtype, (rows,)) for name, dtype in PLAIN_COLUMNS.items()}
+        layout |= {"states": (np.uint8, (rows, PLANES, self.size, self.size)), "actions": (np.uint8, (rows, 2))}
+        return Columns(self.file, layout)
+
+    def half(self, name: str) -> h5py.Group:
+        try:
+            return h5py.Group(h5py.h5g.open(self.file.id, name.encode()))
+        except BROKEN as error:
+            raise DatasetError(f"{self.path}: {name} is missing or damaged ({error.args[0]})") from None
+
+    @property
+    def copies(self) -> int:
+        """Rows of a position."""
+        return 8 if self.layout == "plain" and self.config.get("augment") == "all" else 1
+
+    @property
+    def game_count(self) -> int:
+        return max(stop for _, stop in self.split_games.values())
 
     def __len__(self) -> int:
+        """Positions."""
         return max(stop for _, stop in self.split_rows.values())
 
-    def column(self, name: str) -> np.ndarray:
-        """A column of games, whole; text comes as an array of str."""
+    def column(self, name: str, first: int = 0, stop: int | None = None) -> np.ndarray:
+        """A column of games, or a part of it; text comes as an array of str."""
         column = self.games[name]
-        return column.asstr()[:] if h5py.check_string_dtype(column.dtype) else column[:]
+        if column.dtype.kind != "O":
+            return column[first:stop]
+        try:
+            return guarded(self.path, lambda file: file["games"][name].asstr()[first:stop])
+        except BROKEN as error:
+            raise DatasetError(f"{self.path}: games/{name} can't be read ({first_line(error)})") from None
+
+    def offsets(self, name: str, flat: str) -> np.ndarray:
+        """int64 [games + 1], the column that cuts the column `flat` into games: from 0, never decreasing, to its end."""
+        return self.ascending(name, len(self.games[flat]))
+
+    def ascending(self, name: str, total: int) -> np.ndarray:
+        values = self.games[name][:]
+        if values[0] != 0 or values[-1] != total:
+            span = f"goes from {values[0]:,} to {values[-1]:,} instead of from 0 to {total:,}"
+            raise DatasetError(f"{self.path}: /games/{name} {span}")
+        falls = np.flatnonzero(values[1:] < values[:-1])
+        if len(falls):
+            game = int(falls[0])
+            text = f"decreases after game {game}: {values[game]:,}, then {values[game + 1]:,}"
+            raise DatasetError(f"{self.path}: /games/{name} {text}")
+        return values
+
+    @cached_property
+    def first_row(self) -> np.ndarray:
+        """int64 [games + 1]: game i has the rows first_row[i]:first_row[i + 1] of positions."""
+        rows = self.ascending("first_row", len(self))
+        for split, games in self.split_games.items():
+            if tuple(rows[list(games)]) != self.split_rows[split]:
+                raise DatasetError(f"{self.path}: the rows of {split} are not those of its games; build the dataset again")
+        return rows
 
     @cached_property
     def area_komi(self) -> np.ndarray:
@@ -135,14 +209,28 @@ class DatasetFile:
         told = zip(self.column("handicap").tolist(), self.column("rules"), strict=True)
         return self.column("komi") + np.array([to_compensation(handicap, rules) for handicap, rules in told], np.float32)
 
+    def identity(self) -> dict[str, Any]:
+        """Which games these are, as plain values: equal for files with the same games in the same order and splits.
+
+        Cheap: reads 18 bytes a game. Files of all versions have one.
+        """
+        labels = b"".join(self.games[name][:].tobytes() for name in ("split", "winner", "value"))
+        return {
+            "size": self.size,
+            "games": self.game_count,
+            "positions": len(self),
+            "splits": {name: list(bounds) for name, bounds in self.split_rows.items()},
+            "moves": hashlib.sha256(self.games["identity"][:].tobytes()).hexdigest()[:16],
+            "results": hashlib.sha256(labels).hexdigest()[:16],
+        }
+
     def held_out(self, *splits: str) -> float | None:
         """The share of all games that these splits hold, test before validation; None where the file does not tell.
 
         A game's side follows from a number of its own: the lowest are for test, the next for validation. So who has learned from
         no game below 0.1 in one dataset has not met a game below 0.1 of any other.
         """
-        shares = self.config.get("games", {})
-        return sum(float(shares[name]) for name in splits) if all(name in shares for name in splits) else None
+        return sum(self.shares[name] for name in splits) if all(name in self.shares for name in splits) else None
 
     def close(self) -> None:
         if self._file is not None:
@@ -150,58 +238,50 @@ class DatasetFile:
             self._file = None
 
 
-class Columns(h5py.Group):
-    """One half of the file. A column that is not there or can't be opened is a `DatasetError`, not HDF5's KeyError."""
-
-    @staticmethod
-    def of(file: h5py.File, name: str) -> "Columns":
-        try:
-            return Columns(file[name].id)
-        except (KeyError, ValueError) as error:  # ValueError: it is no group
-            raise DatasetError(f"{file.filename}: {name} is missing or damaged ({error.args[0]})") from None
-
-    def __getitem__(self, name: Any) -> Any:
-        try:
-            return super().__getitem__(name)
-        except KeyError as error:
-            raise DatasetError(f"{self.file.filename}: {self.name}/{name} is missing or damaged ({error.args[0]})") from None
-
-
-def open_checked(path: Path) -> h5py.File:
-    """Open for reading without locks (network file systems refuse them); raise `DatasetError` if it is not one of ours."""
+def read_attributes(path: Path) -> dict[str, Any]:
+    """The root's attributes; raise `DatasetError` if the file is none of ours."""
     if not path.exists():
         raise DatasetError(f"{path}: there is no such file; pipelines/build_dataset.py makes one")
+    if not path.is_file():
+        raise DatasetError(f"{path}: not a file")
     try:
-        file = h5py.File(path, "r", locking=False)
+        attributes = guarded(path, lambda file: dict(file.attrs))
     except OSError as error:
         raise DatasetError(f"{path}: not a readable HDF5 file ({first_line(error)})") from None
+    except Exception as error:
+        raise DatasetError(f"{path}: {damaged(error)}") from None
     try:
-        problem = what_differs(file)
+        problem = what_differs(attributes)
     except Exception as error:
         problem = damaged(error)
     if problem:
-        file.close()
         raise DatasetError(f"{path}: {problem}")
-    return file
+    return attributes
 
 
-def what_differs(file: h5py.File) -> str:
+def what_differs(attributes: dict[str, Any]) -> str:
     """Why this program can't use the file, or ''."""
-    attributes = file.attrs
     if "schema" not in attributes or "planes" not in attributes:
         return "not a dataset of this project (no attribute 'schema'); pipelines/build_dataset.py makes one"
     if int(attributes["schema"]) != SCHEMA:
         return f"schema {int(attributes['schema'])}, this program reads schema {SCHEMA}; build the dataset again"
-    theirs, ours = list(json.loads(attributes["planes"])), plane_names()
+    theirs, ours = list(map(str, json.loads(attributes["planes"]))), plane_names()
     if theirs != ours:
-        return f"other planes than this program's\n  file:    {', '.join(theirs)}\n  program: {', '.join(ours)}"
+        first = next((k for k, names in enumerate(zip(theirs, ours, strict=False)) if names[0] != names[1]), len(theirs))
+        a, b = (f"{len(names)} ({', '.join(names[: first + 2])})" for names in (theirs, ours))
+        return f"other planes than this program's: it has {a}, this program {b}; build the dataset again"
     return ""
+
+
+def check_source(source: Any) -> dict[str, Any]:
+    return {**source, "label": str(source["label"]), "sha256": str(source["sha256"])}
 
 
 def read_bounds(text: str) -> dict[str, tuple[int, int]]:
     """Where the splits begin and end."""
     bounds = {name: (int(a), int(z)) for name, (a, z) in json.loads(text).items()}
-    if not all(0 <= a <= z for a, z in (bounds["train"], bounds["validation"], bounds["test"])):
+    (a, b), (c, d), (e, f) = (bounds[name] for name in SPLITS)
+    if len(bounds) != len(SPLITS) or not 0 == a <= b == c <= d == e <= f < 1 << 31:
         raise ValueError(f"splits {bounds}")
     return bounds
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from data import symmetry
 from data.coords import PASS
+from data.hdf5 import SPLITS as SPLITS
 from data.identity_kernels import smallest_hash
 from data.record import GameRecord
 
 OPENING = 50  # moves; games that share as many are one game for all that a test set cares
-SPLITS = ("train", "validation", "test")
 
 
 def identity(record: GameRecord) -> int:

@@ -7,6 +7,7 @@ side. So the mixing is spelled out here and its values are pinned by a test.
 import numpy as np
 
 from data.jit import kernel
+from data.replay_kernels import fits
 
 STEP = np.uint64(0x9E3779B97F4A7C15)  # added at each move, so that mix(0) = 0 is no trap
 SETUP = 1024  # tells a set-up change from a move; points and PASS stay below
@@ -26,8 +27,11 @@ def mix(x):
 def smallest_hash(size, moves, colours, setup_ply, setup_point, setup_colour, forward):
     """A hash equal for the eight images of a game: that of the smallest; `forward` is `symmetry.forward(size)`.
 
-    Set-up changes count whatever their order before one ply; moves count in order, with their colours.
+    Set-up changes count whatever their order before one ply; moves count in order, with their colours. Returns 0 for a record
+    that does not fit the board.
     """
+    if not fits(size, moves, colours, setup_ply, setup_point, setup_colour):
+        return np.uint64(0)
     smallest = ~np.uint64(0)
     for k in range(8):
         total = mix(np.uint64(size))

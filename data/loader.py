@@ -7,7 +7,7 @@ A batch is a dict: `planes` uint8 [batch, size, size, planes] (NHWC), `move` int
 Pools are kept packed: 2,166 bytes a row at 19x19, 284 MB for 131,072 rows, twice with `prefetch`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,7 @@ import h5py
 import numpy as np
 
 from data import symmetry
-from data.features import KOMI_PLANES, PLANES, komi_bytes, plane_names
+from data.features import KOMI_PLANES, PLANES, komi_bytes
 from data.hdf5 import CHUNK, POSITION_COLUMNS, DatasetError, DatasetFile
 from data.loader_kernels import expand
 from data.order import Pool
@@ -47,7 +47,7 @@ class Loader:
         check_planes(self.file, self.planes)
 
     def batches(self, start: int = 0, worker: int = 0, workers: int = 1) -> Iterator[Batch]:
-        """The batches from number `start` on; of several workers each gets every so manieth."""
+        """Yields the batches from number `start` on. With several workers, worker w yields every `workers`-th batch."""
 
         def load(pool: Pool) -> LoadedPool:
             wanted = [k for k in range(len(pool.rows)) if (n := pool.first + k - start) >= 0 and n % workers == worker]
@@ -74,7 +74,7 @@ class LoadedPool:
         slots[order] = np.arange(len(flat))
         self.slots = np.split(slots, np.cumsum([len(batch) for batch in rows])[:-1]) if rows else []
         self.packed = read_rows(file.positions["planes"], flat[order])
-        self.columns = {name: read_rows(file.positions[name], flat[order]) for name in POSITION_COLUMNS}
+        self.columns = read_labels(file, flat[order])
 
     @cached_property
     def komi(self) -> np.ndarray:
@@ -100,6 +100,21 @@ class LoadedPool:
         batch, slots, points = self.batch(k, planes), self.slots[k], self.size**2
         own = owners[batch["game"][:, None], symmetry.backward(self.size)[self.turns[k]][:, :points]].astype(np.float32)
         return batch | {"owner": own * (self.columns["to_play"][slots].astype(np.float32) / SURE)[:, None]}
+
+
+def read_labels(file: DatasetFile, rows: np.ndarray, names: Iterable[str] = tuple(POSITION_COLUMNS)) -> dict[str, np.ndarray]:
+    """Columns of increasing rows, all but their planes, fit to be used as indices; raises `DatasetError` where they are not."""
+    columns = {name: read_rows(file.positions[name], rows) for name in names}
+    stop = {"move": file.size**2, "game": file.game_count, "ply": 1 << 15}
+    for name, values in columns.items():
+        wrong = (values < 0) | (values >= stop[name]) if name in stop else (values < -1) | (values > 1)
+        if name == "to_play":
+            wrong |= values == 0
+        if wrong.any():
+            at = int(wrong.argmax())
+            what = f"damaged, {name} of row {rows[at]:,} is {values[at]}, which is not possible"
+            raise DatasetError(f"{file.path}: {what}; inspect_dataset.py verify=true tells more")
+    return columns
 
 
 def read_rows(dataset: h5py.Dataset, rows: np.ndarray) -> np.ndarray:
@@ -133,9 +148,8 @@ def ahead(function: Callable[[Pool], T], items: Iterator[Pool]) -> Iterator[T]:
 def check_planes(file: DatasetFile, planes: int) -> None:
     if not 1 <= planes <= KOMI_PLANES:
         raise DatasetError(
-            f"{file.path}: {planes} planes are asked for\n"
-            f"  file:    the {PLANES} planes {', '.join(plane_names())}\n"
-            f"  program: the first k of these, or {KOMI_PLANES - 1} with the colour to move, or {KOMI_PLANES} with that and komi"
+            f"{file.path}: {planes} planes are asked for; possible are the first k of its {PLANES}, {KOMI_PLANES - 1} with the "
+            f"colour to move, or {KOMI_PLANES} with that and komi"
         )
-    if "positions" not in file.file or "planes" not in file.positions:
+    if file.layout != "packed" or "planes" not in file.positions:
         raise DatasetError(f"{file.path}: layout={file.layout} has no packed planes to train with; build it with layout=packed")

@@ -203,7 +203,7 @@ def candidates(file: DatasetFile, split: str, target: str, per_game: int | None)
     if target == "move" and per_game is None:
         return Candidates(start, stop)
     first, end = file.split_games[split]
-    bounds = file.games["first_row"][first : end + 1]
+    bounds = file.first_row[first : end + 1]
     games = np.stack([bounds[:-1], bounds[1:]], axis=1)
     usable = games[:, 1] > games[:, 0]
     if target == "value":

@@ -14,8 +14,10 @@ from typing import Any
 import h5py
 import numpy as np
 
-from data import atomic
+from data import atomic, digests
+from data.columns import BROKEN
 from data.errors import first_line
+from data.guarded import guarded
 from data.hdf5 import DatasetError, DatasetFile, column_filter
 
 SURE = 127
@@ -36,30 +38,38 @@ def write_owners(path: Path, file: DatasetFile, owners: np.ndarray, about: dict[
 def is_owners(path: Path) -> bool:
     """Whether that is such a file, of whatever games."""
     try:
-        with h5py.File(path, "r", locking=False) as held:
-            return bool(held.attrs.get("what") == WHAT)
-    except OSError:
+        return bool(guarded(path, lambda held: held.attrs.get("what")) == WHAT)
+    except BROKEN:
         return False
 
 
 def read_owners(path: str | Path, file: DatasetFile) -> np.ndarray:
-    """int8 [games, points]; raise `DatasetError` if they are not of this dataset."""
+    """int8 [games, points]; raise `DatasetError` if they are not of this dataset, or not as they were written."""
     path = Path(path).expanduser()
     if not path.is_file():
         raise DatasetError(f"{path}: there is no such file; pipelines/estimate_owners.py makes one")
     try:
-        with h5py.File(path, "r", locking=False) as held:
-            if held.attrs.get("what") != WHAT:
-                raise DatasetError(f"{path}: holds no owners; pipelines/estimate_owners.py makes such a file")
-            if held.attrs.get("schema", 1) != SCHEMA:
-                raise DatasetError(f"{path}: made by another version of this program; run estimate_owners.py again")
-            if not np.array_equal(held["identity"][:], file.games["identity"][:]):
-                raise DatasetError(f"{path}: owners of other games than those of {file.path}; run estimate_owners.py with that")
-            if ((file.games["value"][:] != 0) & (held["value"][:] == 0)).any():
-                raise DatasetError(f"{path}: misses games that may teach in {file.path}; run estimate_owners.py with that")
-            owners = held["owners"][:]
-    except (OSError, KeyError) as error:
+        if change := digests.find_change(path):
+            raise DatasetError(f"{path}: not a readable file of owners, {change}; run estimate_owners.py again")
+        held = guarded(path, read_all)
+    except (OSError, RuntimeError, KeyError) as error:
         raise DatasetError(f"{path}: not a readable file of owners ({first_line(error)})") from None
-    if owners.shape != (len(file.games["identity"]), file.size**2) or owners.dtype != np.int8:
+    if held["what"] != WHAT:
+        raise DatasetError(f"{path}: holds no owners; pipelines/estimate_owners.py makes such a file")
+    if held["schema"] != SCHEMA:
+        raise DatasetError(f"{path}: made by another version of this program; run estimate_owners.py again")
+    identities = file.games["identity"][:]
+    if not np.array_equal(held["identity"], identities):
+        raise DatasetError(f"{path}: owners of other games than those of {file.path}; run estimate_owners.py with that")
+    owners, value = held["owners"], held["value"]
+    if owners.shape != (len(identities), file.size**2) or owners.dtype != np.int8 or value.shape != identities.shape:
         raise DatasetError(f"{path}: damaged; run estimate_owners.py again")
+    if ((file.games["value"][:] != 0) & (value == 0)).any():
+        raise DatasetError(f"{path}: misses games that may teach in {file.path}; run estimate_owners.py with that")
     return owners
+
+
+def read_all(held: h5py.File) -> dict[str, Any]:
+    what = held.attrs.get("what")
+    columns = {name: held[name][:] for name in ("identity", "value", "owners")} if what == WHAT else {}
+    return {"what": what, "schema": held.attrs.get("schema", 1), **columns}

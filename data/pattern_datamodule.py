@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from data.datamodule import GoDataModule
-from data.hdf5 import POSITION_COLUMNS, DatasetFile
-from data.loader import Batch, Loader, Order, read_rows
+from data.games import Games
+from data.hdf5 import DatasetFile
+from data.loader import Batch, Loader, Order, read_labels
 from data.order import EvaluationOrder, TrainOrder
-from data.patterns import KINDS, Games, PatternError, Tables, Words, harvest, report
+from data.patterns import KINDS, PatternError, Tables, Words, harvest, report
 
 
 class PatternLoader(Loader):
@@ -37,7 +38,7 @@ class PatternLoader(Loader):
             order = np.argsort(flat)
             back = np.empty(len(flat), np.int64)
             back[order] = np.arange(len(flat))
-            columns = {name: read_rows(self.file.positions[name], flat[order])[back] for name in POSITION_COLUMNS}
+            columns = {name: column[back] for name, column in read_labels(self.file, flat[order]).items()}
             at = 0
             for k in wanted:
                 part = slice(at, at + len(pool.rows[k]))

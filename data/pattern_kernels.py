@@ -13,11 +13,11 @@ stones that the last move captured. Features are numbers of weights; `patterns.p
 
 import numpy as np
 
-from data.board_kernels import ADJ, DIAG, MAX_SIZE, STRIDE, VERTICES, WALL, is_first_of_string, play, play_pass, reset, to_vertex
+from data.board_kernels import ADJ, DIAG, MAX_SIZE, STRIDE, VERTICES, WALL, is_first_of_string, reset, to_vertex
 from data.coords import EMPTY, PASS
 from data.jit import kernel
 from data.plane_kernels import liberties_after
-from data.replay_kernels import change
+from data.replay_kernels import SOUND, change, fits, turn
 
 # A candidate's slots, each with at most one feature. Rollouts have the first seven, the tree policy all.
 AROUND, PLACE, NEAR_LAST, ANY_RESPONSE, RESPONSE, SAVES, NAKADE = range(7)
@@ -46,6 +46,11 @@ def steps_from() -> np.ndarray:
 
 
 NEAR = steps_from()
+
+
+def new_trail() -> tuple[np.ndarray, np.ndarray]:
+    """Room for a trail: the last two moves, and the points that the last one captured."""
+    return np.zeros(2, np.uint16), np.zeros(VERTICES, np.uint16)
 
 
 # [colour seen from - 1 is White's view, 1 is Black's -][colour + 1][liberties, 3 and more being 3]
@@ -273,10 +278,12 @@ def find_trail(b, trail):
 
 @kernel
 def replay_to(boards, i, size, moves, colours, setup_ply, setup_point, setup_colour, stop, trail, region):
-    """Board i as it is before ply `stop` of a legal record; the last two moves go to `trail`.
+    """Board i as it is before ply `stop` of a record; the last two moves go to `trail`.
 
-    What the last move captured goes to `region`; returns how many stones.
+    What the last move captured goes to `region`. Returns how many stones, or -1 if the record is not legal up to there.
     """
+    if stop < 0 or stop > len(moves) or not fits(size, moves, colours, setup_ply, setup_point, setup_colour):
+        return -1
     reset(boards, i, size)
     b = boards[i]
     at = 0
@@ -285,18 +292,20 @@ def replay_to(boards, i, size, moves, colours, setup_ply, setup_point, setup_col
     trail[1] = 0
     for k in range(stop):
         at = change(b, setup_ply, setup_point, setup_colour, at, k)
+        if at < 0:
+            return -1
         trail[1] = trail[0]
+        trail[0] = 0
         taken = 0
-        if moves[k] == PASS:
-            play_pass(b, colours[k])
-            trail[0] = 0
-        else:
+        if moves[k] != PASS:
             v = to_vertex(moves[k], size)
-            if k == stop - 1:
+            if k == stop - 1 and b.color[v] == EMPTY:
                 taken = taken_by(b, v, colours[k], region)
-            play(b, v, colours[k])
             trail[0] = v
-    change(b, setup_ply, setup_point, setup_colour, at, stop)
+        if turn(b, moves[k], colours[k]) != SOUND:
+            return -1
+    if change(b, setup_ply, setup_point, setup_colour, at, stop) < 0:
+        return -1
     return taken
 
 
@@ -369,7 +378,11 @@ def step_class(k):
 @kernel
 def describe_rows(boards, i, size, moves, colours, offset, setup_ply, setup_point, setup_colour, setup_offset, games, plies,
                   first, arounds, places, keys, rows, responses, shapes, shape_ids, slots, out):  # fmt: skip
-    """`describe` for positions of recorded games: out int32 [positions, points, slots]."""
+    """`describe` for positions of recorded games: out int32 [positions, points, slots].
+
+    `offset`, `setup_offset`, `games` and `plies` are indices that the caller has checked (see `games.py`). Returns the number of
+    the first position that can't be reached by legal moves, or -1.
+    """
     trail = np.zeros(2, np.uint16)
     region = np.zeros(VERTICES, np.uint16)
     for n in range(len(games)):
@@ -378,15 +391,23 @@ def describe_rows(boards, i, size, moves, colours, offset, setup_ply, setup_poin
         s, t = setup_offset[g], setup_offset[g + 1]
         taken = replay_to(boards, i, size, moves[a : offset[g + 1]], colours[a : offset[g + 1]], setup_ply[s:t], setup_point[s:t],
                           setup_colour[s:t], plies[n], trail, region)  # fmt: skip
+        if taken < 0:
+            return n
         describe(boards[i], colours[a + plies[n]], trail, region, taken, first, arounds, places, keys, rows, responses,
                  shapes, shape_ids, slots, out[n])  # fmt: skip
+    return -1
 
 
 @kernel
 def harvest(boards, i, size, moves, colours, setup_ply, setup_point, setup_colour, every, phase, counts, answers, steps, shapes):
-    """What occurs in one game. Of every move with one before it the diamond around that one goes to `answers` uint64 and the step
-    to it (REACH: farther) to `steps` uint8. Of every so manieth position, all candidates' arounds are counted in `counts`, and
-    their diamonds go to `shapes` uint64 until these are full. Returns how many answers and shapes there are."""
+    """What occurs in one game; returns how many answers and shapes there are, or -1 and 0 for a record that is not legal.
+
+    Of every move with one before it, the diamond around that one goes to `answers` uint64 [moves] and the step to it (REACH:
+    farther) to `steps` uint8 [moves]. Of every k-th position, k being `every`, all candidates' arounds are counted in `counts`,
+    and their diamonds go to `shapes` uint64 until these are full.
+    """
+    if not fits(size, moves, colours, setup_ply, setup_point, setup_colour):
+        return -1, 0
     reset(boards, i, size)
     b = boards[i]
     at = 0
@@ -395,27 +416,28 @@ def harvest(boards, i, size, moves, colours, setup_ply, setup_point, setup_colou
     n_shapes = 0
     for k in range(len(moves)):
         at = change(b, setup_ply, setup_point, setup_colour, at, k)
-        if moves[k] == PASS:
-            play_pass(b, colours[k])
-            last = 0
-            continue
-        v = to_vertex(moves[k], size)
-        if last:
-            step = REACH
-            for j in range(REACH):
-                if NEAR[last, j] == v:
-                    step = j
-            answers[n_answers] = diamond(b, last, colours[k])
-            steps[n_answers] = step
-            n_answers += 1
-        if (k + phase) % every == 0:
-            for j in range(b.n_empty):
-                u = b.empty[j]
-                if u != b.ko:
-                    counts[around(b, u, colours[k])] += 1
-                    if n_shapes < len(shapes):
-                        shapes[n_shapes] = diamond(b, u, colours[k])
-                        n_shapes += 1
-        play(b, v, colours[k])
+        if at < 0:
+            return -1, 0
+        v = 0
+        if moves[k] != PASS:
+            v = to_vertex(moves[k], size)
+            if last:
+                step = REACH
+                for j in range(REACH):
+                    if NEAR[last, j] == v:
+                        step = j
+                answers[n_answers] = diamond(b, last, colours[k])
+                steps[n_answers] = step
+                n_answers += 1
+            if (k + phase) % every == 0:
+                for j in range(b.n_empty):
+                    u = b.empty[j]
+                    if u != b.ko:
+                        counts[around(b, u, colours[k])] += 1
+                        if n_shapes < len(shapes):
+                            shapes[n_shapes] = diamond(b, u, colours[k])
+                            n_shapes += 1
+        if turn(b, moves[k], colours[k]) != SOUND:
+            return -1, 0
         last = v
     return n_answers, n_shapes

@@ -2,7 +2,7 @@
 
     words = harvest(DatasetFile("kgs.h5"))            what occurs often enough in the training games
     tables = Tables.of(words, "rollout", size=19)     for `describe` of pattern_kernels.py; the words in all orientations
-    games = Games(DatasetFile("kgs.h5"))              the games half in memory
+    games = Games(DatasetFile("kgs.h5"))              the games half in memory (see games.py)
     games.describe(tables, rows of games, plies)      int32 [positions, points, slots]: numbers of weights, 0 is none
 
 A pattern stands for its eight images: a word is the smallest of them. Words are kept as plain arrays, which a net holds beside
@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from data import pattern_kernels as kernels
-from data.board_kernels import STRIDE, VERTICES, new_boards
+from data.board_kernels import STRIDE, VERTICES
+from data.games import Games
 from data.hdf5 import DatasetFile
 from data.pattern_kernels import CELLS, NAKADE_SLOTS, REACH, ROLLOUT_SLOTS, STEPS, TREE_SLOTS
 
@@ -131,26 +132,6 @@ def sensible_arounds() -> np.ndarray:
 # --- harvest
 
 
-class Games:
-    """All that replaying needs, in memory: two bytes a move."""
-
-    def __init__(self, file: DatasetFile):
-        self.size = file.size
-        names = ("moves", "colours", "offset", "setup_ply", "setup_point", "setup_colour", "setup_offset")
-        self.arrays = tuple(np.ascontiguousarray(file.games[name][:]) for name in names)
-        self.boards = new_boards(1, self.size)
-
-    def describe(self, tables: "Tables", games: np.ndarray, plies: np.ndarray) -> np.ndarray:
-        out = np.empty((len(games), self.size**2, tables.slots), np.int32)
-        kernels.describe_rows(self.boards, 0, self.size, *self.arrays, games, plies, *tables.arrays(), tables.slots, out)
-        return out
-
-    def game(self, g: int) -> tuple[np.ndarray, ...]:
-        moves, colours, offset, setup_ply, setup_point, setup_colour, setup_offset = self.arrays
-        a, z, s, t = offset[g], offset[g + 1], setup_offset[g], setup_offset[g + 1]
-        return moves[a:z], colours[a:z], setup_ply[s:t], setup_point[s:t], setup_colour[s:t]
-
-
 def harvest(
     file: DatasetFile,
     kind: str = "tree",
@@ -161,9 +142,12 @@ def harvest(
     every: int = 32,
     most: int = 20_000_000,
 ) -> Words:
-    """What occurs often enough in the training games: responses among moves played, arounds and shapes among the candidates of
-    every so manieth position. Shapes are for the tree policy; in large datasets they are counted in every second, third, ...
-    game, so that there are about `most` at most."""
+    """What occurs often enough in the training games.
+
+    Responses are counted among all moves played, arounds and shapes among the candidates of every k-th position, k being `every`.
+    Shapes are for the tree policy; in large datasets they are counted in every second, third, ... game, so that there are about
+    `most` at most. Raises `DatasetError` for a game that is not legal.
+    """
     first, stop = file.split_games["train"]
     if first == stop:
         raise PatternError(f"{file.path}: there are no training games to find patterns in")
@@ -179,6 +163,8 @@ def harvest(
             room = np.empty(len(record[0]), np.uint64), np.empty(len(record[0]), np.uint8), room[2]
         kept = room[2] if kind == "tree" and (g - first) % stride == 0 else room[2][:0]
         n, m = kernels.harvest(games.boards, 0, games.size, *record, every, g % every, counts, room[0], room[1], kept)
+        if n < 0:
+            raise games.illegal(g)
         answers.append(room[0][:n].astype(np.int64))
         found_steps.append(room[1][:n].copy())
         found.append(kept[:m].astype(np.int64))

@@ -7,10 +7,11 @@ import numpy as np
 
 from data import replay_kernels as kernels
 from data.board_kernels import new_boards
-from data.coords import PASS, to_gtp
+from data.coords import MAX_SIZE, PASS, to_gtp
 from data.record import GameRecord, Rejected
 
 REASONS = {
+    "malformed record": "a point off the board, or a colour that is none",
     "illegal move": "a recorded move is not legal (a stone is there, ko, or suicide)",
     "illegal setup": "set-up leaves a string without a liberty",
     "handicap contradicted": "a recorded move falls on a handicap stone that was announced and not recorded",
@@ -24,11 +25,14 @@ Illegal = Literal["keep", "drop"]
 class Replayer:
     """Plays records on a board of its own; one for each thread."""
 
-    def __init__(self) -> None:
-        self.boards = new_boards(1, 19)
+    def __init__(self, size: int = MAX_SIZE) -> None:
+        self.boards = new_boards(1, size)
 
     def legal_moves(self, record: GameRecord) -> tuple[int, int]:
-        """How many moves are legal from the start, and why it ends there (a constant of `replay_kernels`)."""
+        """How many moves are legal from the start, and why it ends there (a constant of `replay_kernels`).
+
+        The board is left there, except for a malformed record.
+        """
         legal, why = kernels.replay(
             self.boards, 0, record.size, record.moves, record.colours, record.setup_ply, record.setup_point, record.setup_colour
         )
@@ -48,6 +52,8 @@ class Replayer:
 
 
 def find_problem(record: GameRecord, ply: int, why: int) -> Rejected:
+    if why == kernels.MALFORMED:
+        return Rejected("malformed record", "a point is off the board, or a colour is none", record.source)
     if why == kernels.BAD_SETUP:
         return Rejected("illegal setup", f"before move {ply + 1}: a string has no liberty", record.source)
     point = int(record.moves[ply])

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from data.games import Games
 from data.pattern_files import PatternWeights, read_patterns
-from data.patterns import SLOT_NAMES, Games, Tables
+from data.patterns import SLOT_NAMES, Tables
 from models.card import Card
 
 UNLIKELY = -20.0  # the logit of moves that are illegal or fill an own eye: humans have played the latter

@@ -75,10 +75,9 @@ def check(options: dict[str, Any]) -> None:
 def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """int8 [games, points], and Black's mean lead in points float32 [games]."""
     from data.board_kernels import VERTICES, new_boards, to_vertex
+    from data.games import Games
     from data.metadata import to_margin
     from data.owners import SURE
-    from data.patterns import Games
-    from data.replay_kernels import replay
     from mcts.rollout_kernels import new_state
     from mcts.rollout_policy import PolicyRollouts
 
@@ -91,12 +90,10 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
     vertices = np.array([to_vertex(point, file.size) for point in range(file.size**2)])
 
     def work(job: int) -> int:
-        end, boards = new_boards(1, file.size), new_boards(count, file.size)
+        boards = new_boards(count, file.size)
         part = usable[job * GAMES_A_JOB : (job + 1) * GAMES_A_JOB]
         for game in part:
-            moves, colours, *setup = games.game(game)
-            replay(end, 0, file.size, moves, colours, *setup)
-            end["to_play"] = -colours[-1]
+            end = games.replay(int(game))
             end["passes"] = 0  # rollouts go on: dead stones are to be taken
             boards[:] = end[0]
             balances, ends = np.zeros(count, np.int32), np.zeros((count, VERTICES), np.int32)

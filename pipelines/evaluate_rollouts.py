@@ -168,11 +168,10 @@ def show_match(found: dict[str, Any]) -> None:
 def judge(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     """Squared error of the mean of rollouts as what is said of the winner, by phase of the game."""
     from data.board_kernels import VERTICES, new_boards
+    from data.games import Games
     from data.hdf5 import DatasetFile
-    from data.loader import read_rows
+    from data.loader import read_labels
     from data.order import key, shuffled
-    from data.pattern_kernels import replay_to
-    from data.patterns import Games
     from mcts.rollout_kernels import new_state
     from models.evaluation import Draws, Summary, phase_name
     from pipelines.evaluation_data import choose
@@ -180,15 +179,12 @@ def judge(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     file = DatasetFile(options["dataset"])
     material = choose(file, "test", "value", None, options["seed"], source=options["source"])
     chosen = np.sort(shuffled(len(material.rows), key(options["seed"], "positions"))[: options["positions"]])
-    columns = {name: read_rows(file.positions[name], material.rows[chosen]) for name in ("game", "ply", "outcome", "to_play")}
+    columns = read_labels(file, material.rows[chosen])
     komi = file.area_komi[columns["game"]]
     games, players, count = Games(file), rollouts_of(options, patterns, file.size), options["rollouts"]
 
     def work(number: int) -> list[float]:
-        record = new_boards(1, file.size)
-        moves, colours, *setup = games.game(columns["game"][number])
-        ply = columns["ply"][number]
-        replay_to(record, 0, file.size, moves, colours, *setup, ply, np.zeros(2, np.uint16), np.zeros(VERTICES, np.uint16))
+        record = games.replay(columns["game"][number], columns["ply"][number])
         record["to_play"] = columns["to_play"][number]
         found = []
         for rollouts in players.values():
@@ -235,10 +231,10 @@ def judge_endings(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     """How often the score with dead stones taken off is the one that the players counted, in even games of the test split. Area
     and territory may differ by a point."""
     from data.board import Board
+    from data.games import Games
     from data.hdf5 import DatasetFile
     from data.metadata import to_margin
     from data.order import key, shuffled
-    from data.patterns import Games
     from mcts.dead_stones import judge
 
     file = DatasetFile(options["dataset"])
@@ -252,6 +248,7 @@ def judge_endings(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
 
     def work(number: int) -> list[bool]:
         game = chosen[number]
+        games.replay(game)  # or it says which game is not legal
         moves, colours, *_ = games.game(game)
         board = Board(file.size, komi=float(komi[game]), ko="simple")
         for move, colour in zip(moves, colours, strict=True):

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from data.games import Games
 from data.hdf5 import DatasetError, DatasetFile
-from data.loader import LoadedPool, read_rows
+from data.loader import LoadedPool, read_labels
 from data.order import EVALUATION_ROWS, key, shuffled
-from data.patterns import Games
 from models.evaluation import Calibration, Draws, Scores, Summary, calibrate, move_scores, phase_name, phases, value_scores
 from models.inference import Inference, SymmetryEnsemble
 from models.pattern_policy import PatternPolicy
@@ -89,24 +89,17 @@ def choose(
 def first_rows(file: DatasetFile, split: str) -> np.ndarray:
     """int64 [games + 1]: game k of the split has the rows from entry k to entry k + 1."""
     first, stop = file.split_games[split]
-    bounds = file.games["first_row"][first : stop + 1].astype(np.int64)
-    if len(bounds) != stop - first + 1 or (np.diff(bounds) < 0).any() or bounds[0] < 0 or bounds[-1] > len(file.positions["ply"]):
-        raise DatasetError(f"{file.path}: damaged, the rows of games/first_row do not ascend to the last one")
-    return bounds
+    return file.first_row[first : stop + 1]
 
 
 def sources(file: DatasetFile, first: int, stop: int) -> np.ndarray:
     """Archive of each game, or folder."""
-    try:
-        texts = file.games["source"].asstr()[first:stop]
-    except UnicodeDecodeError:
-        raise DatasetError(f"{file.path}: damaged, the column games/source is no text") from None
+    texts = file.column("source", first, stop)
     return np.array([text.partition("!")[0] if "!" in text else text.rpartition("/")[0] or text for text in texts], dtype=object)
 
 
 def plies(file: DatasetFile, rows: np.ndarray) -> np.ndarray:
-    column = file.positions["ply"]
-    return column[rows[0] : rows[-1] + 1][rows - rows[0]]
+    return read_labels(file, rows, ("ply",))["ply"]
 
 
 def training_mean(file: DatasetFile) -> float:
@@ -168,8 +161,8 @@ def judge_patterns(
     found = []
     for start in range(0, len(material.rows), batch_size):
         rows = material.rows[start : start + batch_size]
-        game, ply, move = (read_rows(file.positions[name], rows) for name in ("game", "ply", "move"))
-        found.append(move_scores(net.answer_games(games, game, ply), move))
+        labels = read_labels(file, rows, ("game", "ply", "move"))
+        found.append(move_scores(net.answer_games(games, labels["game"], labels["ply"]), labels["move"]))
         advance(len(rows))
     return Judged(dict.fromkeys(symmetries, joined(found)), {})
 

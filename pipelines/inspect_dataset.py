@@ -16,8 +16,10 @@ from rich.markup import escape
 from data.coords import COLOUR_NAMES, to_gtp
 from data.dataset_rows import InspectionError, Rows, open_dataset
 from data.dataset_summary import summarise
+from data.game_list import write_list
 from data.metadata import from_rank
 from data.text_boards import bar, feature_lines, feature_names, shades, side_by_side
+from data.visible_text import visible
 from pipelines.console import console, make_table
 from pipelines.wiring import plain, script
 
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 BAR = 28  # letters
 PIPED = 84  # letters where there is no terminal: two boards beside each other
 LISTED = 10  # entries of a histogram that has no order of its own; the rest is summed up
-EXPORTS = ("png", "sgf")
+EXPORTS = ("png", "sgf")  # of one position
+EXAMPLES = {"png": "sample.png", "sgf": "sample.sgf", "games": "games.csv"}
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:
@@ -46,6 +49,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
             found["sample"] = show_sample(rows, options, seed)
         if options["verify"]:
             found["verdict"] = show_verdict(rows, options, seed)
+        if options["games"] is not None:
+            found["games"] = show_list(rows, to_path(options["games"]))
         if not found:
             found["summary"] = summarise(rows)
             show_summary(found["summary"])
@@ -64,20 +69,27 @@ def check(options: dict[str, Any]) -> None:
     for key in ("verify", "overwrite"):
         if not isinstance(options[key], bool):
             raise InspectionError(f"{key}={options[key]}: true or false")
-    for key in EXPORTS:
+    for key in (*EXPORTS, "games"):
         if options[key] is not None:
-            if options["sample"] is None:
+            if options["sample"] is None and key in EXPORTS:
                 raise InspectionError(f"{key}={options[key]} is made from one position: say sample=0 or sample=random, too")
             check_export(key, to_path(options[key]), options)
 
 
 def check_export(key: str, path: Path, options: dict[str, Any]) -> None:
     if path.is_dir():
-        raise InspectionError(f"{key}={path} is a folder; name a file in it, such as {path / f'sample.{key}'}")
+        raise InspectionError(f"{key}={path} is a folder; name a file in it, such as {path / EXAMPLES[key]}")
     if path.exists() and path.samefile(to_path(options["dataset"])):
         raise InspectionError(f"{key}={path} is the dataset itself")
     if path.exists() and not options["overwrite"]:
         raise InspectionError(f"{key}={path} exists; name another file, or say overwrite=true")
+    if not path.parent.is_dir() and key == "games":
+        raise InspectionError(f"{key}={path}: there is no folder {path.parent}")
+
+
+def safe(text: str) -> str:
+    """A stranger's text for rich: neither markup nor terminal codes in it do anything."""
+    return escape(visible(text))
 
 
 def to_path(text: Any) -> Path:
@@ -92,20 +104,20 @@ def show_summary(summary: dict[str, Any]) -> None:
     copies = f", {about['symmetries']} symmetries of each position" if about["symmetries"] > 1 else ""
     console.print(f"[bold]{escape(summary['path'])}[/bold]", soft_wrap=True)
     console.print(
-        f"schema {about['schema']}, made by version {about['version']}, layout {about['layout']}{copies}, "
+        f"schema {about['schema']}, made by version {safe(about['version'])}, layout {about['layout']}{copies}, "
         f"{about['size']}x{about['size']}, {about['planes']} planes"
     )
     console.print(
         f"{summary['bytes'] / 1e6:,.1f} MB, {summary['bytes_a_position']:g} bytes a position, "
         f"of these {summary['bytes_of_planes'] / max(1, summary['positions']):.1f} for planes\n"
     )
-    sources = [[escape(label), digest[:12]] for label, digest in list(summary["sources"].items())[:20]]
+    sources = [[safe(label), digest[:12]] for label, digest in list(summary["sources"].items())[:20]]
     console.print(make_table("Sources", ["file", "sha256"], sources, text=2), "")
     if len(summary["sources"]) > len(sources):
         console.print(f"and {len(summary['sources']) - len(sources)} more sources\n")
     config = {key.removeprefix("games."): value for key, value in summary["config"].items() if not is_minor(key)}
     settings = "  ".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in config.items())
-    console.print(f"Made with {escape(settings)}\n")
+    console.print(f"Made with {safe(settings)}\n")
     show_splits(summary)
     for title, values in (
         ("Moves a game", summary["lengths"]),
@@ -118,7 +130,7 @@ def show_summary(summary: dict[str, Any]) -> None:
     ):
         show_histogram(title, values)
     show_moves(summary)
-    dates = f"from {summary['first_date']} to {summary['last_date']}; " if summary["first_date"] else ""
+    dates = f"from {safe(summary['first_date'])} to {safe(summary['last_date'])}; " if summary["first_date"] else ""
     console.print(
         f"{summary['games']:,} games, {dates}{summary['games_for_value']:,} may teach a value net; "
         f"{summary['cut_short']:,} end before their record does; "
@@ -149,7 +161,7 @@ def show_histogram(title: str, values: dict[str, int]) -> None:
     table.columns[0].justify, table.columns[3].justify = "right", "left"
     for name, count in values.items():
         letters = bar(count / most, BAR, ascii_only=ascii_only())
-        table.add_row(escape(name), f"{count:,}", f"{count / total:.1%}", f"[cyan]{letters}[/cyan]")
+        table.add_row(safe(name), f"{count:,}", f"{count / total:.1%}", f"[cyan]{letters}[/cyan]")
     console.print(table, "")
 
 
@@ -190,7 +202,7 @@ def show_sample(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, Any
         if options[key] is not None
     ]
     for line in facts(sample, rows):
-        console.print(line, markup=False)
+        console.print(visible(line), markup=False)
     board = sample.colours()
     if board.flat[sample.move] == 0:
         board.flat[sample.move] = sample.to_play
@@ -200,7 +212,7 @@ def show_sample(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, Any
     if lines:
         console.print("\n".join(lines), markup=False, no_wrap=True)
     if sample.problem:
-        console.print(f"[red]not sound:[/red] {escape(sample.problem)}")
+        console.print(f"[red]not sound:[/red] {safe(sample.problem)}")
     for path in written:
         console.print(f"wrote {path}", markup=False)
     return {
@@ -270,6 +282,12 @@ def export(path: Path, write: Callable[[Path, "Sample", Rows], None], sample: "S
     return path
 
 
+def show_list(rows: Rows, path: Path) -> dict[str, Any]:
+    count = write_list(path, rows)
+    console.print(f"wrote {path}: {count:,} games", markup=False)
+    return {"path": str(path), "count": count}
+
+
 # --- the verdict
 
 
@@ -279,13 +297,17 @@ def show_verdict(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, An
     sample = None if options["rows"] == "all" else options["rows"]
     verdict = verify(rows, sample=sample, seed=seed, split=options["split"])
     for problem in verdict.problems:
-        console.print(f"  {problem}", markup=False)
+        console.print(f"  {visible(problem)}", markup=False)
     if verdict.count > len(verdict.problems):
         console.print(f"  and {verdict.count - len(verdict.problems):,} more")
     console.print(verdict_line(rows, verdict, seed, chosen=verdict.recomputed < rows.count), markup=False)
+    if not verdict.sealed:
+        console.print(
+            "made before checksums were written: names, dates, komi and other facts that no move tells can't be compared"
+        )
     return {
         "sound": verdict.sound, "count": verdict.count, "problems": verdict.problems,
-        "rows": verdict.rows, "recomputed": verdict.recomputed, "seed": seed,
+        "rows": verdict.rows, "recomputed": verdict.recomputed, "seed": seed, "checksum": verdict.sealed,
     }  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from omegaconf import DictConfig, OmegaConf  # noqa: E402
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException  # noqa: E402
 
 from data.errors import first_line  # noqa: E402
+from data.visible_text import visible  # noqa: E402
 
 OmegaConf.register_new_resolver("short", lambda direction: str(direction)[:3], replace=True)  # min, max
 OmegaConf.register_new_resolver("times", lambda a, b: None if a is None else a * b, replace=True)
@@ -72,7 +73,7 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
                 message = explain(error)
                 if message is None:
                     raise
-                print(f"{name}: {message}", file=sys.stderr)
+                print(visible(f"{name}: {message}", keep="\n"), file=sys.stderr)  # it may quote a stranger's file
                 sys.exit(2)
 
         main.__doc__ = function.__doc__

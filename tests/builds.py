@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 
+from data import digests
 from data.board import Board
 from data.build_parts import GameOptions
 from data.builder import BuildOptions, PartSizes, build
@@ -82,6 +84,19 @@ def command(source: Any, output: Path, *more: str, workers: int = 1) -> list[str
 
 def run_command(arguments: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(arguments, capture_output=True, text=True, timeout=300, env={**os.environ, "COLUMNS": "80"}, **options)
+
+
+@contextmanager
+def edited(path: Path) -> Iterator[h5py.File]:
+    """The file opened for changes; afterwards its checksum fits them, as if it had been written so."""
+    with h5py.File(path, "r+") as file:
+        yield file
+    reseal(path)
+
+
+def reseal(path: Path) -> None:
+    with path.open("r+b") as raw:
+        digests.write_digest(raw.fileno())
 
 
 def digest(path: Path) -> dict[str, str]:

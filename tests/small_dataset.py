@@ -44,6 +44,9 @@ def write_dataset(
         positions["ply"][:] = ply
         group = file.create_group("games")
         hdf5.create_column(group, "first_row", games + 1, np.int64)[:] = first_row
+        hdf5.create_column(group, "split", games, np.uint8)[:] = np.repeat(np.arange(3), np.diff(edges))
+        hdf5.create_column(group, "identity", games, np.uint64)[:] = rng.integers(1, 2**63, games)
+        hdf5.create_column(group, "winner", games, np.int8)[:] = winner
         hdf5.create_column(group, "value", games, np.uint8)[:] = winner != 0
         hdf5.create_column(group, "komi", games, np.float32)[:] = np.arange(games) % 16 / 2
         hdf5.create_column(group, "handicap", games, np.int16)[:] = np.where(np.arange(games) % 7 == 0, 3, 0)

@@ -16,6 +16,7 @@ from models.value_module import ValueModule
 from models.value_net import ResidualValueNet
 from pipelines import build_dataset, estimate_owners
 from pipelines.wiring import CONF
+from tests.builds import edited
 from tests.tiny_dataset import make_dataset
 
 WALL = 5  # the column of White's wall; Black's is beside it
@@ -124,7 +125,7 @@ def test_files_that_are_not_this_datasets_owners(tmp_path: Path, walled: Path) -
         read_owners(owners, file)
     assert read_owners(owners, DatasetFile(other)).any()
     (tmp_path / "fewer.h5").write_bytes(Path(owners).read_bytes())
-    with h5py.File(tmp_path / "fewer.h5", "a") as held:
+    with edited(tmp_path / "fewer.h5") as held:
         held["value"][:] = 0
     with pytest.raises(DatasetError, match="misses games that may teach"):
         read_owners(tmp_path / "fewer.h5", DatasetFile(other))
@@ -135,9 +136,13 @@ def test_files_that_are_not_this_datasets_owners(tmp_path: Path, walled: Path) -
     (tmp_path / "cut.h5").write_bytes(Path(owners).read_bytes()[:700])
     with pytest.raises(DatasetError, match="not a readable file"):
         read_owners(tmp_path / "cut.h5", file)
-    with h5py.File(owners, "r+") as held:
+    with edited(Path(owners)) as held:
         del held["owners"]
     with pytest.raises(DatasetError, match="not a readable file"):
+        read_owners(owners, DatasetFile(other))
+    with h5py.File(owners, "r+") as held:
+        held["value"][0] = 1 - held["value"][0]
+    with pytest.raises(DatasetError, match="the checksum differs"):
         read_owners(owners, DatasetFile(other))
 
 

@@ -234,7 +234,7 @@ def test_a_dataset_with_flipped_bytes_is_read_or_refused_in_one_line(tmp_path):
             training_mean(file)
         except (DatasetError, OSError) as error:
             message = explain(error)
-            assert message and ("\n" not in message or "other planes" in message), (at, message)
+            assert message and "\n" not in message, (at, message)
             refused += 1
     assert 20 < refused < 200
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
 
-from data import symmetry
+from data import digests, symmetry
 from data.build_parts import GameOptions
 from data.builder import BuildOptions, build
 from data.coords import PASS, from_gtp, to_sgf
@@ -27,6 +27,7 @@ from pipelines.console import console
 from pipelines.inspect_dataset import run
 from pipelines.wiring import CONF, ROOT
 from tests.boards import play_randomly
+from tests.builds import edited, reseal
 
 SIZE, GAMES = 9, 24
 LAYOUTS = {"packed": ("packed", "none"), "plain": ("plain", "none"), "turned": ("plain", "all")}
@@ -236,7 +237,7 @@ def test_a_built_dataset_is_sound(datasets, name, how):
 
 def test_a_flipped_bit_of_the_planes_is_found_and_named(damaged):
     path = damaged("packed")
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         planes = file["positions/planes"]
         row = planes[77]
         row[40, 0] ^= 0x80  # plane `own`, in the middle of the board
@@ -251,7 +252,7 @@ def test_a_flipped_bit_of_the_planes_is_found_and_named(damaged):
 def test_a_changed_byte_of_the_states_is_found(damaged, name, value):
     """Also one that is true as well, but not 1."""
     path = damaged(name)
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         states = file["states"]
         states[77, 3, 4, 4] = value if value is not None else 1 - states[77, 3, 4, 4]
     verdict = verify(rows_of(path), sample=None)
@@ -288,7 +289,7 @@ SPOILED = {
 @pytest.mark.parametrize("name, column", [(name, column) for name, columns in SPOILED.items() for column in columns])
 def test_every_spoiled_column_is_found(damaged, name, column):
     path = damaged(name)
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         values = file[column][:]
         at = 5 if len(values) > 8 else 1
         if column.endswith(("offset", "first_row")):
@@ -312,7 +313,7 @@ def test_every_spoiled_column_is_found(damaged, name, column):
 
 def test_a_move_that_is_not_possible_never_reaches_compiled_code(damaged):
     path = damaged("packed")
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         file["games/moves"][3] = 30_000
     verdict = verify(rows_of(path), sample=None)
     assert verdict.problems == ["/games/moves[3] is 30000, which is not possible"] and verdict.recomputed == 0
@@ -321,7 +322,7 @@ def test_a_move_that_is_not_possible_never_reaches_compiled_code(damaged):
 
 def test_a_game_twice_and_an_opening_on_two_sides_are_found(damaged):
     path = damaged("packed")
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         for name in ("identity", "opening"):
             file[f"games/{name}"][0] = file[f"games/{name}"][GAMES - 1]
     text = "\n".join(verify(rows_of(path)).problems)
@@ -335,16 +336,37 @@ def test_a_chunk_that_cannot_be_unpacked_is_a_finding_and_no_crash(damaged):
     with path.open("r+b") as raw:
         raw.seek(info.byte_offset)
         raw.write(b"\xff" * 64)
+    reseal(path)
     verdict = verify(rows_of(path), sample=None)
     assert not verdict.sound and "can't" in verdict.problems[0]
 
 
 def test_many_problems_are_counted_and_some_listed(damaged):
     path = damaged("packed")
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         file["positions/outcome"][:] = 5
     verdict = verify(rows_of(path), sample=10)
     assert verdict.count > len(verdict.problems) == 20
+
+
+def test_the_checksum_tells_of_what_nothing_else_can_compare(damaged):
+    """A name, for instance: no move and no plane follows from it."""
+    path = damaged("packed")
+    data = path.read_bytes()
+    at = data.index("古力 7".encode())
+    path.write_bytes(data[:at] + b"XXX" + data[at + 3 :])
+    assert verify(rows_of(path)).problems == ["its bytes have changed since it was written: the checksum differs"]
+    path.write_bytes(data[:at] + b"X" + data[at + 1 :])
+    reseal(path)
+    verdict = verify(rows_of(path))
+    assert not verdict.sound and "black_name can't be read" in verdict.problems[0]  # a byte that no text may hold
+
+
+def test_a_file_without_a_checksum_is_told_apart(damaged):
+    path = damaged("packed")
+    path.write_bytes(path.read_bytes()[digests.BLOCK :])  # as older versions wrote it
+    found, text = said(f"dataset={path}", "verify=true")
+    assert found["verdict"]["sound"] and not found["verdict"]["checksum"] and "made before checksums were written" in text
 
 
 # --- the command line
@@ -357,7 +379,7 @@ def call(*arguments: str) -> subprocess.CompletedProcess:
 
 def test_the_exit_code_tells_sound_unsound_and_misused_apart(datasets, damaged, tmp_path):
     path = damaged("packed")
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         file["positions/ply"][3] += 1
     sound = call(f"dataset={datasets['packed']}")
     assert sound.returncode == 0 and "Moves a game" in sound.stdout and not sound.stderr, sound.stderr
@@ -406,12 +428,12 @@ def test_a_file_that_is_no_dataset_is_refused(datasets, damaged, tmp_path):
     with pytest.raises(DatasetError, match="there is no such file"):
         inspect(f"dataset={tmp_path / 'none.h5'}")
     path = damaged("packed")
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         del file["games/komi"]
-    with pytest.raises(InspectionError, match="games/komi is not in the file"):
+    with pytest.raises(DatasetError, match="games/komi is missing or damaged"):
         inspect(f"dataset={path}")
     path = damaged("plain")
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         del file.attrs["split_rows"]
     with pytest.raises(DatasetError, match="description is damaged"):
         inspect(f"dataset={path}")

@@ -9,9 +9,9 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
+from data.games import Games
 from data.hdf5 import DatasetFile
 from data.pattern_datamodule import PatternDataModule
-from data.patterns import Games
 from models.callbacks import TrainingStopped
 from models.inference import NetFileError, open_net
 from models.rollout_net import PatternNet

@@ -14,10 +14,11 @@ from data import symmetry
 from data.board import Board
 from data.board_kernels import VERTICES, to_vertex
 from data.coords import BLACK, WHITE
+from data.games import Games
 from data.hdf5 import DatasetFile
 from data.pattern_files import PatternWeights, read_patterns, write_patterns
 from data.pattern_kernels import AROUND, DISTANCE, DISTANCE_BEFORE, NAKADE, NEAR_LAST, RESPONSE, SAVES, SELF_ATARI, SHAPE
-from data.patterns import Games, PatternError, Tables, Words, first_of_slots, harvest, sensible_arounds, turned_responses
+from data.patterns import PatternError, Tables, Words, first_of_slots, harvest, sensible_arounds, turned_responses
 from mcts.rollout_kernels import is_sensible
 from tests.tiny_dataset import make_dataset
 
@@ -56,12 +57,13 @@ def described(board: Board, tables: Tables, colour: int | None = None) -> np.nda
     """The features of the position on a board, by way of its moves."""
     colour = colour or board.to_play
     moves = np.array([move for move, _ in board.moves], np.int16)
-    colours = np.array([c for _, c in board.moves] + [colour], np.int8)
+    colours = np.array([c for _, c in board.moves], np.int8)
     none = np.zeros(0, np.int16)
     out = np.zeros((board.size**2, tables.slots), np.int32)
     trail, region = np.zeros(2, np.uint16), np.zeros(VERTICES, np.uint16)
     fresh = Board(board.size).record.view(np.recarray)
     taken = kernels.replay_to(fresh, 0, board.size, moves, colours, none, none, none.astype(np.int8), len(moves), trail, region)
+    assert taken >= 0
     kernels.describe(fresh[0], colour, trail, region, taken, *tables.arrays(), tables.slots, out)
     return out
 

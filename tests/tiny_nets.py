@@ -53,7 +53,7 @@ def judged_dataset(path: Path, **how: Any) -> Path:
         count = len(games["value"])
         winner = np.zeros(count, np.int8)
         winner[positions["game"][:]] = positions["outcome"][:] * positions["to_play"][:]
-        games["winner"] = winner
+        games["winner"][:] = winner
         games["handicap"][:] = np.where(np.arange(count) % 3 == 0, 2, 0)
         games.create_dataset("source", (count,), h5py.string_dtype("utf-8"))
         games["source"][:] = [f"games/{'kgs' if k % 2 else 'pro'}.zip!{k}.sgf" for k in range(count)]

@@ -1,0 +1,198 @@
+"""Hostile and damaged datasets: nothing that reads one crashes, hangs or ends in a traceback, and verify finds every change.
+
+The cases are made and watched by `attack_cases.py`. The whole of it, some 1,300 cases, is slow; a few seeds run always.
+"""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from data.datamodule import GoDataModule
+from data.guarded import DamagedHeap, guarded
+from data.hdf5 import DatasetError, DatasetFile
+from data.identity import identity
+from data.record import GameRecord
+from data.replay import Replayer
+from data.replay_kernels import MALFORMED
+from tests.builds import ROOT, build_here, edited
+from tests.damage import run_watched, script
+from tests.test_inspect import random_game
+
+NOT_TOLD = {"config", "sources"}  # a checksum fits, and no other part of the file says what they should be
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("attacked")
+    (folder / "games").mkdir()
+    for number in range(24):
+        (folder / "games" / f"{number:03d}.sgf").write_text(random_game(number), encoding="utf-8")
+    build_here(folder / "games", folder / "games.h5", validation=0.2, test=0.2)
+    return folder / "games.h5"
+
+
+def attacked(dataset: Path, *parts: str, seconds: int) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "tests.attack_cases", str(dataset), *parts]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds)
+    assert ended.returncode == 0, ended.stderr
+    return [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+
+
+def judge(cases: list[dict[str, Any]]) -> None:
+    bad = [case for case in cases if case["kind"] not in ("well", "refused")]
+    assert not bad, bad[:3]
+    sealed = [case for case in cases if case["how"] != "unsealed" and case["changed"] and case["what"] not in NOT_TOLD]
+    taken_for_sound = [case for case in sealed if case["sound"]]
+    assert not taken_for_sound, taken_for_sound[:3]
+    assert not [case for case in cases if not case["changed"] and case["sound"] is False]
+
+
+def test_a_few_attacks(dataset: Path) -> None:
+    cases = attacked(dataset, "damage:0:10", "unsealed:36:37", "values:0:20", seconds=300)
+    assert len(cases) == 31
+    judge(cases)
+
+
+@pytest.mark.slow
+def test_damage_of_every_kind_is_found(dataset: Path) -> None:
+    cases = attacked(dataset, "damage:0:450", seconds=3000)
+    assert len(cases) == 450
+    judge(cases)
+
+
+@pytest.mark.slow
+def test_damaged_files_of_older_versions_are_read_or_refused(dataset: Path) -> None:
+    judge(attacked(dataset, "unsealed:0:450", seconds=3000))
+
+
+@pytest.mark.slow
+def test_no_hostile_value_reaches_a_loop(dataset: Path) -> None:
+    judge(attacked(dataset, "values:0:400", seconds=3000))
+
+
+@pytest.fixture
+def copy(dataset: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "copy.h5"
+    path.write_bytes(dataset.read_bytes())
+    return path
+
+
+# --- through the scripts, as a user meets it
+
+
+def test_scripts_name_what_is_wrong_in_one_line(dataset: Path, copy: Path) -> None:
+    """An illegal game, a set-up of no colour, and a row of a game that is not there."""
+    with edited(copy) as file:
+        first = int(file["games/offset"][3])
+        file["games/moves"][first + 1] = file["games/moves"][first]
+        file["games/value"][3] = 1
+    ended = run_watched(script("estimate_owners", f"dataset={copy}", "rollouts=1"), seconds=200)
+    assert ended.kind == "refused" and "game 3 is not legal" in ended.err and "a stone already" in ended.err, ended
+    assert not copy.with_suffix(".owners.h5").exists()
+    with edited(copy) as file:
+        file["games/setup_colour"][0] = 77
+    ended = run_watched(
+        script("train_model", "model=rollout", f"dataset={copy}", f"hydra.run.dir={copy.parent / 'run'}"), seconds=200
+    )
+    assert ended.kind == "refused" and "games/setup_colour[0] is 77" in ended.err, ended
+    with edited(copy) as file:
+        file["positions/game"][7] = 500
+    ended = run_watched(script("inspect_dataset", f"dataset={copy}", "sample=7"))
+    assert ended.kind == "refused" and "row 7 has the game 500" in ended.err, ended
+
+
+def test_a_length_of_zero_in_the_text_is_refused_and_no_endless_loop(dataset: Path, copy: Path) -> None:
+    """HDF5 itself would go round for ever, in C, where Ctrl-C does not reach it."""
+    data = bytearray(dataset.read_bytes())
+    at = data.index(b"GCOL\x01\0\0\0")
+    data[at + 16 : at + 80] = bytes(64)
+    copy.write_bytes(data)
+    ended = run_watched(script("inspect_dataset", f"dataset={copy}"))
+    assert ended.kind == "refused" and "damaged text at byte" in ended.err, ended
+
+
+# --- the doors, one by one
+
+
+def test_the_guard_lets_sound_text_through_and_stops_at_damage(tmp_path: Path) -> None:
+    path = tmp_path / "text.h5"
+    names = [f"name {k}" * (k % 7) for k in range(3000)]
+    with h5py.File(path, "w", libver="latest") as file:
+        file.create_dataset("names", data=names, dtype=h5py.string_dtype())
+    assert guarded(path, lambda file: file["names"].asstr()[:].tolist()) == names
+    data = bytearray(path.read_bytes())
+    at = data.rindex(b"GCOL\x01\0\0\0")
+    data[at + 24 : at + 32] = (2**40).to_bytes(8, "little")
+    path.write_bytes(data)
+    with pytest.raises(DamagedHeap, match="an entry of"):
+        guarded(path, lambda file: file["names"][:])
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"moves": [400]}, {"moves": [-1]}, {"moves": [81]}, {"moves": [3, 4], "colours": [1]}, {"colours": [0]}, {"colours": [2]},
+        {"setup_point": [361]}, {"setup_point": [-5]}, {"setup_colour": [77]}, {"setup_ply": [0, 0]}, {"size": 1}, {"size": 100},
+    ],
+)  # fmt: skip
+def test_a_record_made_by_hand_is_not_believed(record: dict[str, Any]) -> None:
+    known = {"size": 9, "moves": [3], "colours": [1], "setup_ply": [0], "setup_point": [5], "setup_colour": [1]} | record
+    types = {"moves": np.int16, "colours": np.int8, "setup_ply": np.int16, "setup_point": np.int16, "setup_colour": np.int8}
+    hostile = GameRecord(size=known["size"], **{name: np.array(known[name], dtype) for name, dtype in types.items()})
+    assert Replayer().legal_moves(hostile) == (0, MALFORMED)
+    if 2 <= hostile.size <= 19:
+        assert identity(hostile) == 0
+
+
+def test_which_games_a_file_has_is_known_by_its_identity(dataset: Path, copy: Path, tmp_path: Path) -> None:
+    known = DatasetFile(dataset).identity()
+    assert DatasetFile(copy).identity() == known == json.loads(json.dumps(known))
+    with edited(copy) as file:
+        file["games/identity"][5] += 1
+    assert {name for name, value in DatasetFile(copy).identity().items() if value != known[name]} == {"moves"}
+
+
+def test_a_run_goes_on_only_with_the_games_it_began_with(dataset: Path, copy: Path) -> None:
+    module = GoDataModule(str(dataset), batch_size=16)
+    state = json.loads(json.dumps(module.state_dict()))
+    GoDataModule(str(copy), batch_size=16).load_state_dict(state)
+    with edited(copy) as file:
+        file["games/identity"][5] += 1
+    other = GoDataModule(str(copy), batch_size=16)
+    with pytest.raises(DatasetError, match="not the games that this run began with \\(moves: "):
+        other.load_state_dict(state)
+    del state["dataset"]  # a checkpoint of an older version
+    other.load_state_dict(state)
+
+
+# --- text of strangers
+
+
+def test_names_steer_no_terminal_and_no_table(tmp_path: Path) -> None:
+    records = tmp_path / "records"
+    records.mkdir()
+    for k, name in enumerate(("=1+1", "\\[red\\]x", "\x1b[31mred\x1b[0m", "+cmd", 'a,"b"', "古力")):
+        moves = "".join(f";{'BW'[i % 2]}[{chr(97 + (k + i) % 9)}{chr(97 + i % 9)}]" for i in range(9))
+        (records / f"{k}.sgf").write_text(
+            f"(;GM[1]SZ[9]KM[6.5]RE[B+R]PB[{name}]PW[{name}]BR[3d]RU[{name}]{moves})", encoding="utf-8"
+        )
+    build_here(records, tmp_path / "games.h5", validation=0.0, test=0.0)
+    listed = tmp_path / "games.csv"
+    ended = run_watched(script("inspect_dataset", f"dataset={tmp_path / 'games.h5'}", f"games={listed}", "sample=0"))
+    assert ended.kind == "well" and "\x1b" not in ended.out and "wrote" in ended.out, ended
+    rows = list(csv.DictReader(listed.open(encoding="utf-8")))
+    names = {row["black"] for row in rows}
+    assert {"'=1+1", "'+cmd", "[red]x", 'a,"b"', "古力"} <= names and "\x1b" not in listed.read_text(encoding="utf-8")
+    assert {row["split"] for row in rows} == {"train"} and {row["moves"] for row in rows} == {"9"}
+    assert {row["komi"] for row in rows} == {"6.5"} and {row["black_rank"] for row in rows} == {"3d"}
+    ended = run_watched(script("inspect_dataset", f"dataset={tmp_path / 'games.h5'}"))
+    assert ended.kind == "well" and "\x1b" not in ended.out and "[red]x" in ended.out, ended
+    again = run_watched(script("inspect_dataset", f"dataset={tmp_path / 'games.h5'}", f"games={listed}"))
+    assert again.kind == "refused" and "exists" in again.err
