@@ -243,7 +243,7 @@ def write_files(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path],
     if "int8" in paths:
         packed, to_play, komi = sample(file, "train", options["calibration"], options["seed"])
         planes = unpack(packed, to_play, card, komi=komi)
-        contents["int8"] = to_int8(contents["onnx"], planes.reshape(-1, card.size, card.size, len(card.planes)))
+        contents["int8"] = to_int8(contents["onnx"], planes.reshape(-1, card.size, card.size, len(card.planes)), card)
     for kind in contents.keys() & paths.keys():
         paths[kind].write_bytes(contents[kind])
     card = replace(card, files={paths[kind].name: describe(paths[kind]) for kind in contents if kind in paths})

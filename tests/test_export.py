@@ -17,11 +17,12 @@ from omegaconf import open_dict
 from data.features import PLANES
 from data.hdf5 import DatasetFile
 from data.pattern_files import read_patterns, write_patterns
-from models.card import NetFileError, read_card
+from models.card import NetFileError, as_text, read_card
 from models.checkpoint import checksum, checksum_of_patterns
-from models.engines import INPUT, OUTPUT, SIDE, OnnxEngine
+from models.engines import OnnxEngine
 from models.export import CHECKSUM, EVEN, compare_moves, compare_values, head, to_int8, to_onnx, with_even_planes
 from models.inference import Inference, from_checkpoint, open_net
+from models.interface import INPUT, OUTPUT, SIDE
 from pipelines import evaluate_model, export_model
 from pipelines.wiring import CONF, ROOT, explain
 from tests.tiny_nets import KOMI_VALUE, POLICY, SIZE, judged_dataset, random_komi, random_positions, tiny_net, write_checkpoint
@@ -236,13 +237,13 @@ def test_a_plane_with_large_weights_does_not_spoil_the_others_in_int8(made, monk
 
     standard = answer(content)
     assert np.allclose(answer(even), standard, atol=1e-3)
-    error = np.abs(answer(to_int8(content, seen)) - standard).mean()
-    model = onnx.load_from_string(to_int8(content, np.zeros_like(seen)))  # ranges from nothing, but 0 to 1 is what planes have
+    error = np.abs(answer(to_int8(content, seen, card)) - standard).mean()
+    model = onnx.load_from_string(to_int8(content, np.zeros_like(seen), card))  # ranges from nothing, but 0 to 1 is what planes have
     scales = {entry.name: onnx.numpy_helper.to_array(entry) for entry in model.graph.initializer}
     (node,) = (node for node in model.graph.node if node.op_type == "QuantizeLinear" and node.input[0] == EVEN)
     assert scales[node.input[1]] == pytest.approx(1 / 255, rel=1e-6)
     monkeypatch.setattr("models.export.EVENNESS", 0)
-    assert error < 0.5 * np.abs(answer(to_int8(content, seen)) - standard).mean()
+    assert error < 0.5 * np.abs(answer(to_int8(content, seen, card)) - standard).mean()
 
 
 def test_safetensors_hold_what_was_learned_as_ordinary_layers(made):
@@ -286,7 +287,7 @@ def test_a_card_that_speaks_of_another_net_is_refused(made, tmp_path):
     ):
         card = json.loads((made["out"] / "policy.json").read_text())
         card["files"]["policy.onnx"] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        (tmp_path / "policy.json").write_text(json.dumps(card))
+        (tmp_path / "policy.json").write_text(as_text(card))
         (tmp_path / "policy.onnx").write_bytes(content)
         with pytest.raises(NetFileError, match=words) as caught:
             open_net(tmp_path / "policy.onnx", device="cpu")
@@ -502,7 +503,7 @@ def test_comparisons_are_their_definitions():
 
 @pytest.mark.parametrize("kind", ["policy", "value"])
 def test_files_that_answer_otherwise_than_the_net_are_not_written(made, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("models.export.to_int8", lambda content, planes: (made["out"] / f"{kind}.int8.onnx").read_bytes())
+    monkeypatch.setattr("models.export.to_int8", lambda content, planes, card: (made["out"] / f"{kind}.int8.onnx").read_bytes())
     other = write_checkpoint(tmp_path / "other.ckpt", tiny_net(SYMMETRIC, seed=3)[0], SYMMETRIC, made["dataset"])
     checkpoint, asked = (other, 0.8) if kind == "policy" else (made["value"], 1)
     with pytest.raises(export_model.ExportError, match=rf"int8.onnx: agrees with the net to 0.*={asked} is.*nothing was"):
