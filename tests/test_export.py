@@ -14,14 +14,16 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import open_dict
 
+from data.board import Board
 from data.features import PLANES
 from data.hdf5 import DatasetFile
 from data.pattern_files import read_patterns, write_patterns
+from data.planes import PlaneEncoder
 from models.card import NetFileError, as_text, read_card
 from models.checkpoint import checksum, checksum_of_patterns
 from models.engines import OnnxEngine
 from models.export import CHECKSUM, EVEN, compare_moves, compare_values, head, to_int8, to_onnx, with_even_planes
-from models.inference import Inference, from_checkpoint, open_net
+from models.inference import Inference, from_checkpoint, open_net, unpack
 from models.interface import INPUT, OUTPUT, SIDE
 from pipelines import evaluate_model, export_model
 from pipelines.wiring import CONF, ROOT, explain
@@ -238,7 +240,9 @@ def test_a_plane_with_large_weights_does_not_spoil_the_others_in_int8(made, monk
     standard = answer(content)
     assert np.allclose(answer(even), standard, atol=1e-3)
     error = np.abs(answer(to_int8(content, seen, card)) - standard).mean()
-    model = onnx.load_from_string(to_int8(content, np.zeros_like(seen), card))  # ranges from nothing, but 0 to 1 is what planes have
+    model = onnx.load_from_string(
+        to_int8(content, np.zeros_like(seen), card)
+    )  # ranges from nothing, but 0 to 1 is what planes have
     scales = {entry.name: onnx.numpy_helper.to_array(entry) for entry in model.graph.initializer}
     (node,) = (node for node in model.graph.node if node.op_type == "QuantizeLinear" and node.input[0] == EVEN)
     assert scales[node.input[1]] == pytest.approx(1 / 255, rel=1e-6)
@@ -301,6 +305,59 @@ def test_an_onnx_file_is_played_with_without_torch(made):
     )
     command = [sys.executable, "-c", program, str(made["out"] / "policy.json")]
     assert subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip() == "False"
+
+
+def readme_example() -> str:
+    """The README's program that uses the nets that ship."""
+    blocks = (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
+    return next(block.partition("```")[0] for block in blocks if "InferenceSession" in block)
+
+
+def test_the_example_in_the_readme_runs_on_onnxruntime_alone_and_is_right():
+    """It shows the nets what the project shows them of an empty board, and reads what the project reads."""
+    program = readme_example() + (
+        "import sys; ours = {'models', 'data', 'torch', 'onnx'} & set(sys.modules); "
+        "print(json.dumps([sorted(ours), board.tolist(), float(chances.sum()), chances.tolist(), more[0, 0, 0].tolist()]))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    said_move, said_value, found = done.stdout.strip().splitlines()
+    ours, board, total, chances, more = json.loads(found)
+    packed, to_play, komi = PlaneEncoder().packed(Board(19))[None], np.ones(1, np.int8), np.array([7.5])
+    assert ours == [] and total == pytest.approx(1, abs=1e-5)
+    policy, value = (open_net(PRETRAINED / f"{kind}.json", device="cpu") for kind in ("policy", "value"))
+    planes = unpack(packed, to_play, value.card, komi=komi).reshape(1, 19, 19, -1)
+    assert np.array_equal(planes[..., :48], board) and planes[0, 0, 0, 48:].tolist() == more
+    answer = np.exp(policy.answer_packed(packed, to_play)[0])
+    np.testing.assert_allclose(chances, answer, atol=1e-6)
+    row, column = divmod(int(answer.argmax()), 19)
+    assert said_move == f"row {row}, column {column}: {answer.max():.1%}"
+    assert said_value == f"Black wins: {50 + 50 * value.answer_packed(packed, to_play, komi=komi)[0]:.0f}%"
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+def test_files_and_cards_say_what_goes_in_and_comes_out(made, kind):
+    for folder in (made["out"], PRETRAINED):
+        card = json.loads((folder / f"{kind}.json").read_text(encoding="utf-8"))
+        takes, gives = card["input"], card["output"]
+        assert (takes["name"], takes["dtype"], takes["shape"][0], takes["shape"][3]) == (
+            "planes",
+            "uint8",
+            "batch",
+            len(card["planes"]),
+        )
+        assert list(takes["planes"]) == card["planes"] and all(takes["planes"].values())
+        assert takes["perspective"] == gives["perspective"] == "of the player to move"
+        assert ("128 + 2 * p" in takes["planes"].get("komi", "")) == (kind == "value")
+        for path in folder.glob(f"{kind}*.onnx"):
+            model = onnx.load(path)
+            told = {entry.key: entry.value for entry in model.metadata_props}
+            assert json.loads(told["input"]) == takes and json.loads(told["output"]) == gives and told["kind"] == kind
+            assert model.doc_string and model.graph.input[0].doc_string and model.graph.output[0].doc_string
+            if kind == "policy":
+                chances = np.exp(OnnxEngine(path.read_bytes(), read_card(folder / "policy.json"), threads=1).run(
+                    np.zeros((3, card["size"], card["size"], 48), np.uint8)))  # fmt: skip
+                np.testing.assert_allclose(chances.sum(1), 1, atol=1e-5)
 
 
 def test_the_accuracy_on_the_card_is_that_of_the_evaluation(made, tmp_path):
