@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib
+import logging
 import pickle
 import warnings
 from collections.abc import Mapping
@@ -14,7 +15,10 @@ from torch import nn
 from data.coords import MAX_SIZE, MIN_SIZE
 from data.pattern_files import PatternWeights
 from data.patterns import as_arrays
+from models.seal import BrokenSeal, check_seal
 from models.symmetric import plain_state
+
+TOLD: set[Path] = set()  # checkpoints of which it was said that they carry no checksum
 
 
 class CheckpointError(ValueError):
@@ -27,6 +31,10 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise CheckpointError(f"{path}: there is no such checkpoint")
     try:
+        sealed = check_seal(path)
+    except BrokenSeal as error:
+        raise CheckpointError(f"{path}: not a readable checkpoint, perhaps cut off ({error})") from None
+    try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch's thoughts on the pickle protocols of foreign files
             checkpoint = torch.load(path, map_location="cpu", weights_only=True)
@@ -36,6 +44,12 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
         raise CheckpointError(f"{path}: not a readable checkpoint, perhaps cut off ({reason(error)})") from None
     if problem := what_is_missing(checkpoint):
         raise CheckpointError(f"{path}: a file of torch, but not a checkpoint of train_model.py ({problem})")
+    numbers = sum(value.numel() * value.element_size() for value in checkpoint["state_dict"].values())
+    if numbers > path.stat().st_size:  # views of a few numbers, which as copies would fill the memory
+        raise CheckpointError(f"{path}: not a readable checkpoint, its weights are larger than the file")
+    if not sealed and path not in TOLD:
+        TOLD.add(path)
+        logging.getLogger(__name__).warning("%s: written by an older program, without a checksum of the whole file", path)
     return checkpoint
 
 

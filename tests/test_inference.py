@@ -19,6 +19,7 @@ from models.blocks import PointBias
 from models.card import COLOUR_PLANE, Card, NetFileError, as_text, describe, read_card, write_card
 from models.engines import TorchEngine, for_answers, has_bf16
 from models.inference import Inference, SymmetryEnsemble, from_safetensors, open_net, unpack
+from models.seal import seal
 from pipelines.wiring import ROOT, explain
 from tests.small_dataset import write_dataset
 from tests.tiny_nets import (
@@ -368,6 +369,7 @@ def changed_checkpoint(whole: Path, path: Path, **changes: object) -> Path:
         if value is None and key != "hyper_parameters":
             del place[key]
     torch.save(checkpoint, path)
+    seal(path)
     return path
 
 

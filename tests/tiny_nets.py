@@ -11,6 +11,7 @@ from torch import nn
 from models.card import Card
 from models.checkpoint import make_net
 from models.inference import card_of
+from models.seal import seal
 from tests.small_dataset import write_dataset
 
 torch.set_num_threads(1)  # several wait for each other where other programs run
@@ -42,6 +43,7 @@ def write_checkpoint(path: Path, net: nn.Module, arguments: dict[str, Any], data
     config = {"model": {"net": arguments}, "size": SIZE, "dataset": str(dataset), "positions_a_step": 64, **more}
     state = {f"net.{name}": value for name, value in net.state_dict().items()}
     torch.save({"state_dict": state, "hyper_parameters": config, "global_step": 10}, path)
+    seal(path)
     return path
 
 
