@@ -302,6 +302,8 @@ def from_safetensors(path: Path, card: Card) -> Any:
         tensors = {name: as_float(value) for name, value in load(read_described(path, card)).items()}
         with torch.device("meta"):  # no memory and no random numbers for weights that are there already
             net = make_net(card.net)
+        if odd := [name for name, value in net.state_dict().items() if name in tensors and tensors[name].dtype != value.dtype]:
+            raise NetFileError(f"{path}: {odd[0]!a} has numbers of another kind than the net computes with")
         net.load_state_dict(tensors, assign=True)
     except (SafetensorError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
         raise NetFileError(f"{path}: does not fit its card or this program ({first_line(error)})") from None
@@ -311,8 +313,10 @@ def from_safetensors(path: Path, card: Card) -> Any:
 
 
 def as_float(value: Any) -> Any:
-    """Numbers of 16 bits as the nets compute with."""
-    return value.float() if value.is_floating_point() else value
+    """Numbers of 16 bits as the nets compute with; other kinds as they are."""
+    import torch
+
+    return value.float() if value.dtype in (torch.float16, torch.bfloat16) else value
 
 
 def can_run_onnx() -> bool:
