@@ -13,14 +13,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from omegaconf import DictConfig, OmegaConf
-from yaml import YAMLError
 
 from data.atomic import write_text
-from data.errors import first_line
 from models.engines import cores
 from pipelines import sweeps
 from pipelines.console import clock, console
 from pipelines.options import convert
+from pipelines.saved_config import check_targets, read_saved
 from pipelines.wiring import CONF, plain, script
 
 # torch and Lightning take two seconds to import, and read the environment that `prepare_threads` sets: functions import them.
@@ -278,12 +277,7 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
     path = folder / COMPOSED
     if not path.is_file():
         raise TrainingError(f"resume={cfg.resume}: no run's folder, there is no {path}")
-    try:
-        saved = OmegaConf.load(path)
-    except (YAMLError, UnicodeDecodeError, OSError) as error:
-        raise TrainingError(f"{path}: damaged ({first_line(error)})") from None
-    if not isinstance(saved, DictConfig):
-        raise TrainingError(f"{path}: damaged, it holds no configuration")
+    saved = read_saved(path)
     for override in overrides:
         key, _, _ = override.lstrip("+~").partition("=")
         if key == "resume":
@@ -302,6 +296,7 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
         saved.validate_every_steps = None
     saved.output = str(folder.absolute())
     saved.resume = None
+    check_targets(saved, path)
     return saved
 
 
