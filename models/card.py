@@ -57,9 +57,22 @@ class Card:
     def sizes(self) -> str:
         return f"{self.least}x{self.least} to {self.size}x{self.size}" if self.fits(self.size - 1) else f"{self.size}x{self.size}"
 
+    @property
+    def knows_symmetries(self) -> bool:
+        """Whether it answers alike for all eight images of a position."""
+        return bool(self.compute.get("symmetric_layers"))
+
+    def weights_in_words(self) -> str:
+        return weights_in_words(self.compute.get("weights_to_learn") or self.weights, self.weights)
+
     def to_json(self) -> str:
         about = interface(self.kind, self.planes, self.size, self.least)
         return as_text({"format": FORMAT, "schema": SCHEMA, **asdict(self), **about})
+
+
+def weights_in_words(learned: int, plain: int) -> str:
+    """Layers that know the symmetries learn each number once, and have it in eight places when they are ordinary layers."""
+    return f"{plain:,} weights" if learned == plain else f"{learned:,} weights to learn ({plain:,} as plain layers)"
 
 
 def as_text(values: dict[str, Any]) -> str:
@@ -117,6 +130,9 @@ def what_is_wrong(card: Card) -> str:
         return f"a damaged card: {', '.join(wrong)} with letters that can't be shown, or a number that is none"
     if wrong := [name for name, entry in card.files.items() if not is_file_entry(name, entry)]:
         return f"a damaged card: {wrong[0]!r} should be a file beside it, with bytes and sha256"
+    learned = card.compute.get("weights_to_learn")
+    if learned is not None and (type(learned) is not int or learned < 0):
+        return f"a damaged card: weights_to_learn={learned!r}, a whole number"
     share = card.compute.get("held_out")
     if share is not None and not (isinstance(share, int | float) and 0 <= share <= 1):
         return f"a damaged card: held_out={share!r}, a share of all games from 0 to 1"

@@ -74,8 +74,13 @@ def what_is_missing(checkpoint: Any) -> str:
 
 
 def load_net(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
-    """The net of a checkpoint, ready to answer and of ordinary layers, with the configuration that it was trained with."""
+    """The net of a checkpoint, ready to answer and of ordinary layers, with the configuration that it was trained with.
+
+    The configuration also tells what the layers were like while they learned: `symmetric_layers` and `weights_to_learn`.
+    """
     net, config = load_learner(path)
+    config["symmetric_layers"] = bool(config["model"]["net"].get("symmetric"))
+    config["weights_to_learn"] = count_weights(net)
     net, config["model"]["net"] = plain_net(net, config["model"]["net"])
     return net.to(memory_format=torch.channels_last).eval(), config  # type: ignore[call-overload]
 
@@ -90,6 +95,16 @@ def load_learner(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
     except Exception as error:  # whatever classes of older programs and numbers of strangers lead to
         raise CheckpointError(f"{path}: does not fit this program ({reason(error)})") from None
     return net, config
+
+
+def count_weights(net: nn.Module) -> int:
+    return sum(weight.numel() for weight in net.parameters())
+
+
+def count_plain_weights(net: nn.Module) -> int:
+    """How many weights `plain_net` has."""
+    state = plain_state(net)
+    return sum(state[name].numel() for name, _ in net.named_parameters() if not name.startswith("moves."))
 
 
 def plain_net(net: nn.Module, card: dict[str, Any]) -> tuple[nn.Module, dict[str, Any]]:

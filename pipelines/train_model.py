@@ -391,15 +391,18 @@ def check_words(net: Any, state: dict[str, Any], path: Path) -> None:
 
 def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, trainer: Any) -> None:
     """Write the configuration beside the checkpoints, and say what begins."""
+    from models.card import weights_in_words
+    from models.checkpoint import count_plain_weights, count_weights
+
     output = Path(cfg.output)
     if checkpoint is None and any((output / "checkpoints").glob("*.ckpt")):
         raise TrainingError(f"{output}: there is a run already; resume={output} goes on with it")
     (output / "checkpoints").mkdir(parents=True, exist_ok=True)
     write_text(output / "config.yaml", OmegaConf.to_yaml(cfg, resolve=True))
     write_text(output / COMPOSED, OmegaConf.to_yaml(cfg))
-    weights = sum(weight.numel() for weight in module.parameters())
+    weights = weights_in_words(count_weights(module.net), count_plain_weights(module.net))
     steps = f"{cfg.steps:,} steps of {cfg.positions_a_step} positions"
-    console.print(f"{type(module.net).__name__}: {weights:,} weights; {steps}; {output}")
+    console.print(f"{type(module.net).__name__}: {weights}; {steps}; {output}")
     console.print(data.summary())
     if OmegaConf.select(cfg, "loader.owners") and not cfg.model.get("owner_weight"):
         console.print("loader.owners is there, and nothing learns from it: model.owner_weight is 0, or the model has none")
