@@ -289,15 +289,32 @@ def draw(result: dict[str, Any], curves: Curves, output: Path) -> None:
         turned = subtitle + ("" if few == "1" else f", mean over {few} symmetries")
         phases = {name: net["scores"][few]["phase"] for name, net in nets.items()}
         if kind == "policy":
-            plots.move_phases(output / "moves_by_phase.png", phases, turned)
-            plots.rank_curves(output / "move_ranks.png", curves, turned)
+            published = is_of_people(next(iter(nets.values())))
+            plots.move_phases(output / "moves_by_phase.png", phases, turned, published=published)
+            plots.rank_curves(output / "move_ranks.png", curves, turned, published=published)
             by_count = {name: {k: ways["all"]["all"] for k, ways in net["scores"].items()} for name, net in nets.items()}
-            plots.symmetries(output / "symmetries.png", by_count, subtitle)
-            plots.comparison(output / "comparison.png", bars(nets), subtitle)
+            if any(len(table) > 1 for table in by_count.values()):
+                plots.symmetries(output / "symmetries.png", by_count, subtitle, published=published)
+            if published:
+                plots.comparison(output / "comparison.png", bars(nets), subtitle)
+            else:
+                console.print(
+                    "most players have no rank in this data, as programs have none: pictures leave out what others reached on "
+                    "games of people"
+                )
         else:
             plots.value_phases(output / "winners_by_phase.png", phases, turned)
             calibrations = {name: net["calibration"][few]["all"] for name, net in nets.items()}
             plots.calibration(output / "calibration.png", calibrations, turned)
+
+
+def is_of_people(net: dict[str, Any]) -> bool:
+    """Whether most positions are of players whose rank is known; programs that play each other have none."""
+    from pipelines.evaluation_data import UNKNOWN
+
+    groups = next(iter(net["scores"].values()))["rank"]
+    unknown = groups[UNKNOWN]["positions"] if UNKNOWN in groups else 0
+    return 2 * unknown < sum(group["positions"] for group in groups.values())
 
 
 def bars(nets: dict[str, Any]) -> list[tuple[str, dict[str, float], int]]:

@@ -30,6 +30,7 @@ from models.inference import open_net
 from pipelines import evaluate_model
 from pipelines.evaluation_data import batches, choose, training_mean
 from pipelines.evaluation_report import about_split, tables
+from pipelines.plot_labels import Labels, obstacles, overlap
 from pipelines.wiring import CONF, ROOT, explain
 from tests.tiny_nets import KOMI_VALUE, PLAIN_POLICY, POLICY, judged_dataset, tiny_net, write_checkpoint
 
@@ -336,7 +337,7 @@ def test_positions_are_judged_by_the_rank_of_who_moved(tmp_path):
     with h5py.File(path, "r+") as file:
         count = len(file["games/value"])
         for name, ranks in (("black_rank", [6, -3, 0]), ("white_rank", [6, 11, 7])):
-            file["games"].create_dataset(name, data=np.resize(np.array(ranks, np.int8), count))
+            file["games"][name][:] = np.resize(np.array(ranks, np.int8), count)
     with closing(DatasetFile(path)) as file:
         material = choose(file, "train", "policy", None, 0)
         group, names = material.groups["rank"]
@@ -353,6 +354,38 @@ def test_positions_are_judged_by_the_rank_of_who_moved(tmp_path):
     [table] = [table for table in tables(result, "policy") if "By rank" in str(table.title)]
     assert list(table.columns[0].cells) == ["3k", "unknown", "6d", "7d", "1p"]
     assert "net,1,rank,1p," in (tmp_path / "out" / "policy.csv").read_text()
+
+
+def test_games_of_programs_are_not_set_beside_figures_of_people(tmp_path):
+    path = judged_dataset(tmp_path / "programs.h5", games=60)
+    with h5py.File(path, "r+") as file:
+        file["games/black_rank"][:] = file["games/white_rank"][:] = 0
+    checkpoint = write_checkpoint(tmp_path / "net.ckpt", tiny_net(POLICY)[0], POLICY)
+    result = evaluate(tmp_path / "out", f"checkpoint={checkpoint}", f"dataset={path}", "symmetries=1", "draws=5")
+    assert {path.name for path in (tmp_path / "out").glob("*.png")} == {"moves_by_phase.png", "move_ranks.png"}
+    assert not [table for table in tables(result, "policy") if "rank of" in str(table.title)]
+
+
+def test_labels_of_close_points_cover_neither_each_other_nor_the_curves(tmp_path):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5))
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    labels, x = Labels(axes, "white"), np.arange(5)
+    for k in range(2):
+        axes.plot(x, x + 0.15 * k, "o-")
+        for point in (0, 2, 4):
+            labels.add(point, point + 0.15 * k, f"{point + 0.15 * k:.2f} of {k}", "black")
+    figure.draw_without_rendering()
+    labels.place()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    samples = np.concatenate(list(obstacles(axes)))
+    assert [text.get_text() for text in axes.texts] == [text for _, _, text, _ in labels.wanted]
+    for k, box in enumerate(boxes):
+        assert not any(overlap(box, other) for other in boxes[:k])
+        assert not ((samples > (box.x0, box.y0)) & (samples < (box.x1, box.y1))).all(1).any()
 
 
 def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):

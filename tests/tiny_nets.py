@@ -48,7 +48,7 @@ def write_checkpoint(path: Path, net: nn.Module, arguments: dict[str, Any], data
 
 
 def judged_dataset(path: Path, **how: Any) -> Path:
-    """A dataset with all that evaluations ask for: every third game with handicap, two sources."""
+    """A dataset with all that evaluations ask for: every third game with handicap, two sources, players of 6 dan."""
     write_dataset(path, size=SIZE, **how)
     with h5py.File(path, "r+") as file:
         games, positions = file["games"], file["positions"]
@@ -57,6 +57,8 @@ def judged_dataset(path: Path, **how: Any) -> Path:
         winner[positions["game"][:]] = positions["outcome"][:] * positions["to_play"][:]
         games["winner"] = winner
         games["handicap"][:] = np.where(np.arange(count) % 3 == 0, 2, 0)
+        for name in ("black_rank", "white_rank"):
+            games[name] = np.full(count, 6, np.int8)
         games.create_dataset("source", (count,), h5py.string_dtype("utf-8"))
         games["source"][:] = [f"games/{'kgs' if k % 2 else 'pro'}.zip!{k}.sgf" for k in range(count)]
     return path
