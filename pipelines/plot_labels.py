@@ -18,7 +18,7 @@ PLACES = ((1, 0), (1, 1), (1, -1), (-1, 0), (0, 1), (0, -1), (-1, 1), (-1, -1)) 
 DISTANCES = (8, 14, 22)  # points
 STEP = 3.0  # pixels between the samples of a curve
 MARGIN = 3.0  # pixels around a label
-PER_PLACE, PER_DISTANCE, OUTSIDE = 0.3, 2.0, 1000.0  # costs beside 1 for each sample of a curve below a label
+PER_PLACE, PER_DISTANCE, OUTSIDE = 0.05, 0.3, 1000.0  # costs beside 1 for each sample of a curve below a label
 PER_AREA = 0.1  # and for each square pixel of another label
 
 ALIGNED = {-1: "right", 0: "center", 1: "left"}

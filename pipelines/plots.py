@@ -119,7 +119,7 @@ def rank_curves(path: Path, nets: Mapping[str, np.ndarray], subtitle: str, *, pu
         axes.set_xticks([1, 2, 3, 5, 10, 20, 50], ["1", "2", "3", "5", "10", "20", "50"])
         axes.minorticks_off()
         axes.set_xlim(0.7, 1.2 * max(map(len, nets.values()), default=50))
-        axes.set_ylim(0, 101)
+        axes.set_ylim(0, 105)
         axes.set_xlabel("among the first")
         axes.set_ylabel("% of positions")
         legend(axes, loc="lower right")

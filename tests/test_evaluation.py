@@ -376,8 +376,9 @@ def test_labels_of_close_points_cover_neither_each_other_nor_the_curves(tmp_path
     labels, x = Labels(axes, "white"), np.arange(5)
     for k in range(2):
         axes.plot(x, x + 0.15 * k, "o-")
+        axes.set_xlim(-1, 5)
         for point in (0, 2, 4):
-            labels.add(point, point + 0.15 * k, f"{point + 0.15 * k:.2f} of {k}", "black")
+            labels.add(point, point + 0.15 * k, f"{point}.{k}", "black")
     figure.draw_without_rendering()
     labels.place()
     boxes = [text.get_window_extent() for text in axes.texts]
