@@ -69,7 +69,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         draw(result, curves, output)
     count = sum(net["asked"] for net in result["nets"])
     made = ", ".join(sorted(path.name for path in output.iterdir() if path.suffix in (".json", ".csv", ".md", ".png")))
-    console.print(f"\n[bold]{output}[/bold]: {made}; {clock(seconds)} ({count / max(seconds, 1e-9):,.0f} answers/s)")
+    console.print(f"\n[bold]{escape(str(output))}[/bold]: {made}; {clock(seconds)} ({count / max(seconds, 1e-9):,.0f} answers/s)")
     return result
 
 

@@ -22,7 +22,7 @@ from data.planes import PlaneEncoder
 from models.card import NetFileError, as_text, read_card
 from models.checkpoint import checksum, checksum_of_patterns
 from models.engines import OnnxEngine
-from models.export import CHECKSUM, EVEN, compare_moves, compare_values, head, to_int8, to_onnx, with_even_planes
+from models.export import CHECKSUM, EVEN, compare_moves, compare_values, explained, head, to_int8, to_onnx, with_even_planes
 from models.inference import Inference, from_checkpoint, open_net, unpack
 from models.interface import INPUT, OUTPUT, SIDE
 from pipelines import evaluate_model, export_model
@@ -360,6 +360,15 @@ def test_files_and_cards_say_what_goes_in_and_comes_out(made, kind):
                 np.testing.assert_allclose(chances.sum(1), 1, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["policy", "value"])
+def test_the_nets_that_ship_are_as_the_exporter_writes_them(kind):
+    """Its last step changes nothing of them."""
+    card, path = read_card(PRETRAINED / f"{kind}.json"), PRETRAINED / f"{kind}.int8.onnx"
+    assert explained(onnx.load(path), card).SerializeToString() == path.read_bytes()
+    assert card.to_json() == (PRETRAINED / f"{kind}.json").read_text(encoding="utf-8")
+    assert card.knows_symmetries and "weights to learn" in card.weights_in_words()
+
+
 def test_the_accuracy_on_the_card_is_that_of_the_evaluation(made, tmp_path):
     mean = {"value": 0.4, "low": 0.39, "high": 0.41}
     group = {"positions": 10, "games": 2, "scores": {"top1": mean}}
@@ -529,6 +538,8 @@ def test_checkpoints_of_older_programs_are_exported_without_what_they_do_not_say
         (["output=pyproject.toml"], "output=pyproject.toml: a file, a folder is expected"),
         (["name=[5]"], "name=[5]: a word or null is expected"),
         (["evaluation=true"], "evaluation=true: a word or null is expected"),
+        (["half=true", "formats=[onnx]"], "half=true: only safetensors can have 16 bits"),
+        (["notes='two\nlines'"], "notes: words in one line"),
         (["overwrite=1"], "overwrite=1: true or false is expected"),
         (["name=a/b"], "name=a/b: without folders and dots"),
         (["dataset=nowhere.h5"], "nowhere.h5: there is no such file"),
