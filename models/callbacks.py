@@ -10,6 +10,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 
 from models.learner import Diverged
+from models.seal import seal
 
 
 class TrainingStopped(Exception):
@@ -93,9 +94,10 @@ class Checkpoints(Callback):
     """`best.ckpt` by a metric of validation, `last.ckpt` every so many steps, after validations and at the end, and
     `step_<n>.ckpt` if they are to stay.
 
-    Each is written under another name and then renamed. On SIGTERM and Ctrl-C the step in progress is finished, `last.ckpt`
-    written and `TrainingStopped` raised. `last.ckpt` is also written before each validation but that at the end, so that whoever
-    dies in one does it when the run goes on; a signal breaks it off, unless there are several processes, which wait for its end.
+    Each is written under another name, gets its checksum and is then renamed. On SIGTERM and Ctrl-C the step in progress is
+    finished, `last.ckpt` written and `TrainingStopped` raised. `last.ckpt` is also written before each validation but that at
+    the end, so that whoever dies in one does it when the run goes on; a signal breaks it off, unless there are several
+    processes, which wait for its end.
     A second signal ends at once. Must be the last callback, to save what others have done.
     """
 
@@ -238,6 +240,7 @@ class Checkpoints(Callback):
         waiting = path.with_suffix(".tmp")
         trainer.save_checkpoint(waiting)
         if trainer.is_global_zero:
+            seal(waiting)
             waiting.replace(path)
         if name == "last":
             self.saved_at = trainer.global_step

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib
+import logging
 import pickle
 import warnings
 from collections.abc import Mapping
@@ -14,7 +15,10 @@ from torch import nn
 from data.coords import MAX_SIZE, MIN_SIZE
 from data.pattern_files import PatternWeights
 from data.patterns import as_arrays
+from models.seal import BrokenSeal, check_seal
 from models.symmetric import plain_state
+
+TOLD: set[Path] = set()  # checkpoints of which it was said that they carry no checksum
 
 
 class CheckpointError(ValueError):
@@ -27,6 +31,10 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise CheckpointError(f"{path}: there is no such checkpoint")
     try:
+        sealed = check_seal(path)
+    except BrokenSeal as error:
+        raise CheckpointError(f"{path}: not a readable checkpoint, perhaps cut off ({error})") from None
+    try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch's thoughts on the pickle protocols of foreign files
             checkpoint = torch.load(path, map_location="cpu", weights_only=True)
@@ -36,6 +44,12 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
         raise CheckpointError(f"{path}: not a readable checkpoint, perhaps cut off ({reason(error)})") from None
     if problem := what_is_missing(checkpoint):
         raise CheckpointError(f"{path}: a file of torch, but not a checkpoint of train_model.py ({problem})")
+    numbers = sum(value.numel() * value.element_size() for value in checkpoint["state_dict"].values())
+    if numbers > path.stat().st_size:  # views of a few numbers, which as copies would fill the memory
+        raise CheckpointError(f"{path}: not a readable checkpoint, its weights are larger than the file")
+    if not sealed and path not in TOLD:
+        TOLD.add(path)
+        logging.getLogger(__name__).warning("%s: written by an older program, without a checksum of the whole file", path)
     return checkpoint
 
 
@@ -60,8 +74,13 @@ def what_is_missing(checkpoint: Any) -> str:
 
 
 def load_net(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
-    """The net of a checkpoint, ready to answer and of ordinary layers, with the configuration that it was trained with."""
+    """The net of a checkpoint, ready to answer and of ordinary layers, with the configuration that it was trained with.
+
+    The configuration also tells what the layers were like while they learned: `symmetric_layers` and `weights_to_learn`.
+    """
     net, config = load_learner(path)
+    config["symmetric_layers"] = bool(config["model"]["net"].get("symmetric"))
+    config["weights_to_learn"] = count_weights(net)
     net, config["model"]["net"] = plain_net(net, config["model"]["net"])
     return net.to(memory_format=torch.channels_last).eval(), config  # type: ignore[call-overload]
 
@@ -76,6 +95,16 @@ def load_learner(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
     except Exception as error:  # whatever classes of older programs and numbers of strangers lead to
         raise CheckpointError(f"{path}: does not fit this program ({reason(error)})") from None
     return net, config
+
+
+def count_weights(net: nn.Module) -> int:
+    return sum(weight.numel() for weight in net.parameters())
+
+
+def count_plain_weights(net: nn.Module) -> int:
+    """How many weights `plain_net` has."""
+    state = plain_state(net)
+    return sum(state[name].numel() for name, _ in net.named_parameters() if not name.startswith("moves."))
 
 
 def plain_net(net: nn.Module, card: dict[str, Any]) -> tuple[nn.Module, dict[str, Any]]:

@@ -13,12 +13,13 @@ import numpy as np
 
 from data.errors import first_line
 from models.card import Card, NetFileError
+from models.interface import INPUT, SIDE
+from models.onnx_check import check_onnx
 
 # torch takes most of a second to import, and who plays with an ONNX file has no need of it: only functions import it.
 
 ENGINES = ("auto", "int8", "onnx", "bf16", "fp32")  # int8 and onnx run in onnxruntime, bf16 and fp32 in torch
 DEVICES = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
-INPUT, OUTPUT, SIDE = "planes", "answers", "side"  # names in ONNX files
 
 
 class Engine(Protocol):
@@ -48,33 +49,57 @@ class TorchEngine:
 
 
 class OnnxEngine:
-    """`content` is an ONNX file as bytes: so onnxruntime can't follow references to other files out of it."""
+    """`content` is an ONNX file as bytes, looked through before onnxruntime is given it (see `onnx_check.py`)."""
 
     def __init__(self, content: bytes, card: Card, *, name: str = "onnx", device: str = "cpu", threads: int = 0):
+        check_onnx(content)
         ort = onnxruntime()
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads or cores()
         options.inter_op_num_threads = 1
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # what goes wrong is raised, too
+        options.add_session_config_entry("session.load_model_format", "ONNX")  # and not its own, which nobody looked through
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # threads that wait leave the core to others
         try:
             self.session = ort.InferenceSession(content, options, providers=providers(ort, device))
-            entry = self.session.get_inputs()[0]
-            sides = [SIDE, SIDE] if card.least else [card.size, card.size]
-            wanted = ["batch", *sides, len(card.planes)]
-            found = (entry.name, entry.type, ["batch", *entry.shape[1:]], len(self.session.get_outputs()))
         except NetFileError:
             raise
         except Exception as error:  # onnxruntime has an exception of its own for each way in which a file can be wrong
-            raise NetFileError(f"not an ONNX file that onnxruntime can use ({first_line(error)})") from None
-        if found != (INPUT, "tensor(uint8)", wanted, 1):
-            raise NetFileError(
-                f"its input is {found[0]} {found[1]} {found[2]}, the card's net wants {INPUT} tensor(uint8) {wanted}"
-            )
+            raise NetFileError(f"not an ONNX file that onnxruntime can use ({in_short(error)})") from None
+        check_interface(self.session.get_inputs(), self.session.get_outputs(), card)
         self.name = name
 
     def run(self, planes: np.ndarray) -> np.ndarray:
-        return self.session.run(None, {INPUT: planes})[0]
+        try:
+            return self.session.run(None, {INPUT: planes})[0]
+        except Exception as error:
+            raise NetFileError(f"onnxruntime could not compute an answer ({in_short(error)})") from None
+
+
+def check_interface(inputs: list[Any], outputs: list[Any], card: Card) -> None:
+    """Raise unless one array goes in and one comes out, of the kinds that the card's net has; batches are of any number."""
+    sides = [SIDE, SIDE] if card.least else [card.size, card.size]
+    wanted = f"{INPUT} tensor(uint8) {['batch', *sides, len(card.planes)]}"
+    takes = [f"{entry.name} {entry.type} {[batch_name(entry.shape), *entry.shape[1:]]}" for entry in inputs]
+    if takes != [wanted]:
+        raise NetFileError(f"its input is {in_short(', '.join(takes)) or 'nothing'}, the card's net wants {wanted}")
+    sides = [["batch"], ["batch", "points"]][card.kind == "policy"]
+    gives = [(entry.type, [batch_name(entry.shape), *entry.shape[1:]]) for entry in outputs]
+    fits = [(kind, len(shape), shape[0]) for kind, shape in gives] == [("tensor(float)", len(sides), "batch")]
+    if not fits or not all(isinstance(side, str) or side == card.size**2 for side in gives[0][1][1:]):
+        found = in_short(", ".join(f"{kind} {shape}" for kind, shape in gives))
+        raise NetFileError(f"its output is {found or 'nothing'}, a {card.kind} net gives tensor(float) {sides}")
+
+
+def batch_name(shape: list[Any]) -> Any:
+    """`batch` where the first side of a shape has any name, so that it can be of any length."""
+    return "batch" if shape and isinstance(shape[0], str) and shape[0] else (shape or [None])[0]
+
+
+def in_short(error: BaseException | str) -> str:
+    """The first line, of printable letters, cut where it gets long: names in it come from the file."""
+    line = error if isinstance(error, str) else first_line(error)
+    return "".join(letter if letter.isprintable() else "?" for letter in line)[:200]
 
 
 def for_answers(net: Any, card: Card, *, bf16: bool = False) -> Any:

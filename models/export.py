@@ -1,8 +1,9 @@
 """A net as files for others: safetensors, ONNX, and ONNX in int8; and how closely these answer like the net itself.
 
-The ONNX input is uint8 [batch, size, size, planes], as the loader's kernel writes it: 0 or 1, but for komi (see `inference.py`).
-The cast to float is the first thing in the graph, and the batch is dynamic, and so is the size where the net takes several. Batch
-norm is folded into the convolutions there; safetensors hold the net as it is.
+The ONNX input is uint8 [batch, size, size, planes], as the loader's kernel writes it: 0 or 1, but for komi. The cast to float is
+the first thing in the graph. The batch is dynamic, and so is the size where the net takes several. A policy's output is
+log-probabilities. `interface.py` says all that in words, and the file holds them as metadata. Batch norm is folded into the
+convolutions there; safetensors hold the net as it is.
 """
 
 import logging
@@ -16,14 +17,16 @@ from typing import Any
 import numpy as np
 
 from models.card import Card
-from models.engines import INPUT, OUTPUT, SIDE, TorchEngine, for_answers
+from models.engines import TorchEngine, for_answers
 from models.inference import Inference
+from models.interface import INPUT, OUTPUT, SIDE, as_metadata, in_a_sentence, interface
 
 # torch, onnx and onnxruntime are imported where they are used: seconds together.
 
 CHECKSUM = "weights_sha256"  # what `models.checkpoint.checksum` says of a net, in its card's `made` and in evaluations of it
 OPSET = 20
 CALIBRATION_BATCH = 32
+LOGITS = "logits"  # what a policy net answers before these are made log-probabilities
 EVEN = "even_planes"  # what a net's first convolution hears then
 EVENNESS = 0.75  # of a net's planes before int8; 1 makes the largest weights of all planes equal, 0 leaves them
 
@@ -58,14 +61,34 @@ def to_onnx(net: Any, card: Card) -> bytes:
             dynamic_shapes=({0: torch.export.Dim("batch"), **sides},), input_names=[INPUT], output_names=[OUTPUT],
         )  # fmt: skip
     assert program is not None
-    return without_traces(program.model_proto).SerializeToString()
+    return explained(program.model_proto, card).SerializeToString()
+
+
+def explained(model: Any, card: Card) -> Any:
+    """The model with what `interface.py` says of it as metadata, and with a policy's logits made log-probabilities."""
+    from onnx import helper
+
+    graph = without_traces(model).graph
+    if card.kind == "policy" and graph.node[-1].op_type != "LogSoftmax":
+        for node in graph.node:
+            node.output[:] = [LOGITS if name == OUTPUT else name for name in node.output]
+            node.input[:] = [LOGITS if name == OUTPUT else name for name in node.input]
+        graph.node.append(helper.make_node("LogSoftmax", [LOGITS], [OUTPUT], name="log_softmax", axis=1))
+    about = interface(card.kind, card.planes, card.size, card.least)
+    helper.set_model_props(model, as_metadata(card.kind, about))
+    model.producer_name, model.producer_version = "LambdaGo", ""
+    model.doc_string = graph.doc_string = in_a_sentence(card.kind, about)
+    graph.input[0].doc_string = f"{about['input']['layout']}; {about['input']['values']}"
+    graph.output[0].doc_string = about["output"]["meaning"]
+    return model
 
 
 def without_traces(model: Any) -> Any:
     """The exporter notes for each node where in which file it came from; that is nobody's business."""
     graphs = [model.graph, *model.functions]
     for graph in graphs:
-        for item in (*graph.node, *getattr(graph, "value_info", ())):
+        named = (getattr(graph, name) for name in ("value_info", "input", "output"))
+        for item in (*graph.node, *(entry for entries in named for entry in entries if not isinstance(entry, str))):
             item.ClearField("metadata_props")
             item.ClearField("doc_string")
         graph.ClearField("metadata_props")
@@ -74,7 +97,7 @@ def without_traces(model: Any) -> Any:
     return model
 
 
-def to_int8(content: bytes, planes: np.ndarray) -> bytes:
+def to_int8(content: bytes, planes: np.ndarray, card: Card) -> bytes:
     """The ONNX net in int8: static, by channel, ranges from the least and greatest that `planes` (uint8 NHWC) cause anywhere."""
     import onnx
     from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
@@ -89,7 +112,7 @@ def to_int8(content: bytes, planes: np.ndarray) -> bytes:
             op_types_to_quantize=["Conv", "Add", "Relu"], nodes_to_exclude=head(model),
             extra_options={"TensorQuantOverrides": {EVEN: [{"rmin": np.float32(0), "rmax": np.float32(1)}]}},
         )  # fmt: skip
-        return without_traces(onnx.load(output)).SerializeToString()
+        return explained(onnx.load(output), card).SerializeToString()
 
 
 def with_even_planes(model: Any) -> Any:

@@ -260,7 +260,7 @@ def from_checkpoint(path: Path) -> tuple[Any, Card]:
         raise NetFileError(str(error)) from None
     try:
         card = card_of(net, config["model"]["net"], int(config["size"]), name=path.stem)
-        return net, replace(card, compute={"held_out": config.get("held_out")})
+        return net, replace(card, compute={key: config.get(key) for key in ("held_out", "symmetric_layers", "weights_to_learn")})
     except (KeyError, TypeError, RuntimeError) as error:
         raise NetFileError(f"{path}: its configuration does not say what the net is for ({first_line(error)})") from None
 
@@ -280,13 +280,15 @@ def card_of(net: Any, arguments: dict[str, Any], size: int, *, name: str) -> Car
     """What can be said of a net by looking at it: a policy net answers with a number for each point, a value net with one."""
     import torch
 
+    from models.checkpoint import count_weights
+
     planes = int(arguments["planes"])
     with torch.inference_mode():
         answers = net(torch.zeros(1, planes, size, size, dtype=torch.uint8))
     kinds = {(1, size * size): "policy", (1,): "value"}
     if tuple(answers.shape) not in kinds:
         raise NetFileError(f"a net that answers with {tuple(answers.shape)} is neither for moves nor for values")
-    weights = sum(weight.numel() for weight in net.parameters())
+    weights = count_weights(net)
     least = MIN_SIZE if getattr(net, "any_size", False) else 0
     return Card(name, kinds[tuple(answers.shape)], size, input_names(planes), dict(arguments), weights, least)
 
@@ -302,6 +304,8 @@ def from_safetensors(path: Path, card: Card) -> Any:
         tensors = {name: as_float(value) for name, value in load(read_described(path, card)).items()}
         with torch.device("meta"):  # no memory and no random numbers for weights that are there already
             net = make_net(card.net)
+        if odd := [name for name, value in net.state_dict().items() if name in tensors and tensors[name].dtype != value.dtype]:
+            raise NetFileError(f"{path}: {odd[0]!a} has numbers of another kind than the net computes with")
         net.load_state_dict(tensors, assign=True)
     except (SafetensorError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
         raise NetFileError(f"{path}: does not fit its card or this program ({first_line(error)})") from None
@@ -311,8 +315,10 @@ def from_safetensors(path: Path, card: Card) -> Any:
 
 
 def as_float(value: Any) -> Any:
-    """Numbers of 16 bits as the nets compute with."""
-    return value.float() if value.is_floating_point() else value
+    """Numbers of 16 bits as the nets compute with; other kinds as they are."""
+    import torch
+
+    return value.float() if value.dtype in (torch.float16, torch.bfloat16) else value
 
 
 def can_run_onnx() -> bool:

@@ -147,7 +147,7 @@ class Material:
         torch.manual_seed(0)
         net = PolicyNet(48, filters=64, layers=6).eval()
         card = card_of(net, {"planes": 48}, 19, name="benchmark")
-        return OnnxEngine(to_int8(to_onnx(net, card), self.random_planes), card, threads=1).run
+        return OnnxEngine(to_int8(to_onnx(net, card), self.random_planes, card), card, threads=1).run
 
 
 class Quiet:

@@ -32,7 +32,7 @@ class BuildProgress:
         if console.is_terminal:
             text = TextColumn("{task.fields[text]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
             bar = [BarColumn(bar_width=20)] if console.width >= ROOM_FOR_A_BAR else []
-            name = TextColumn("{task.description}", table_column=Column(min_width=10, no_wrap=True))
+            name = TextColumn("{task.description}", markup=False, table_column=Column(min_width=10, no_wrap=True))
             self.live = Progress(name, *bar, text, console=console)
             self.live.start()
             self.task = self.live.add_task(what, total=total, text="")

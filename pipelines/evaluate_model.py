@@ -37,7 +37,7 @@ TYPES: dict[str, Any] = {
     **dict.fromkeys(("seed", "draws", "threads", "batch_size"), int),
     **dict.fromkeys(("names", "source"), tuple[str, ...] | None),
     "checkpoint": tuple[str, ...],
-    "symmetries": tuple[int, ...],
+    "symmetries": tuple[int, ...] | None,
     "positions": int | None,
     "plots": bool,
 }
@@ -69,7 +69,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         draw(result, curves, output)
     count = sum(net["asked"] for net in result["nets"])
     made = ", ".join(sorted(path.name for path in output.iterdir() if path.suffix in (".json", ".csv", ".md", ".png")))
-    console.print(f"\n[bold]{output}[/bold]: {made}; {clock(seconds)} ({count / max(seconds, 1e-9):,.0f} answers/s)")
+    console.print(f"\n[bold]{escape(str(output))}[/bold]: {made}; {clock(seconds)} ({count / max(seconds, 1e-9):,.0f} answers/s)")
     return result
 
 
@@ -78,8 +78,9 @@ def check(options: dict[str, Any]) -> None:
     for key, kind in TYPES.items():
         value = convert(options[key], kind, key)
         options[key] = list(value) if isinstance(value, tuple) else value
-    counts = options["symmetries"] = sorted(set(options["symmetries"]))
-    if any(count not in SYMMETRIES for count in counts):
+    counts = options["symmetries"] and sorted(set(options["symmetries"]))
+    options["symmetries"] = counts
+    if counts and any(count not in SYMMETRIES for count in counts):
         raise EvaluationError(f"symmetries={counts}: some of {', '.join(map(str, SYMMETRIES))}")
     for key, least in LEAST.items():
         if options[key] is not None and options[key] < least:
@@ -141,7 +142,8 @@ def evaluate(
     from models.evaluation import Draws, difference, rank_curve
     from pipelines.evaluation_data import choose, judge, summarise, training_mean
 
-    split, counts, seed = options["split"], options["symmetries"], options["seed"]
+    split, seed = options["split"], options["seed"]
+    asked = {name: options["symmetries"] or default_symmetries(net) for name, net in nets.items()}
     for net in nets.values():
         check_planes(file, net.planes if isinstance(net, Inference) else 1)
     kinds = list(dict.fromkeys(net.card.kind for net in nets.values()))
@@ -150,7 +152,7 @@ def evaluate(
     only = f" ({', '.join(options['source'])})" if options["source"] else ""
     entries, summaries, curves = [], {}, {}
     for name, net in nets.items():
-        kind, material = net.card.kind, materials[net.card.kind]
+        kind, material, counts = net.card.kind, materials[net.card.kind], asked[name]
         progress = BuildProgress()
         progress.begin(name, len(material.rows), "positions")
         judged = judge(net, file, material, counts, options["batch_size"], progress.advance)
@@ -180,7 +182,7 @@ def evaluate(
     for kind in kinds:
         first, *others = [entry["name"] for entry in entries if entry["kind"] == kind]
         for second in others:
-            for count in counts:
+            for count in sorted(set(asked[first]) & set(asked[second])):
                 means = difference(summaries[first, count], summaries[second, count])
                 scores = {name: asdict(mean) for name, mean in means.items()}
                 differences.append({"kind": kind, "first": first, "second": second, "symmetries": str(count), "scores": scores})
@@ -190,6 +192,11 @@ def evaluate(
     }
     data = {**about(file), "split": split, "from": options["source"], "chosen": chosen}
     return {"dataset": data, "seed": seed, "draws": options["draws"], "nets": entries, "differences": differences}, curves
+
+
+def default_symmetries(net: Inference | PatternPolicy) -> list[int]:
+    """What is worth asking: the images of a position tell nothing more where a net or a policy knows that they are one."""
+    return [1] if isinstance(net, PatternPolicy) or net.card.knows_symmetries else list(SYMMETRIES)
 
 
 def held_out_by(net: Inference | PatternPolicy) -> float | None:
@@ -213,6 +220,7 @@ def description(card: Card) -> dict[str, Any]:
     return {
         "description": text,
         "weights": card.weights,
+        "learned": card.weights_in_words(),
         "boards": card.sizes(),
         "planes": len(card.planes),
         "inputs": inputs,
@@ -281,15 +289,32 @@ def draw(result: dict[str, Any], curves: Curves, output: Path) -> None:
         turned = subtitle + ("" if few == "1" else f", mean over {few} symmetries")
         phases = {name: net["scores"][few]["phase"] for name, net in nets.items()}
         if kind == "policy":
-            plots.move_phases(output / "moves_by_phase.png", phases, turned)
-            plots.rank_curves(output / "move_ranks.png", curves, turned)
+            published = is_of_people(next(iter(nets.values())))
+            plots.move_phases(output / "moves_by_phase.png", phases, turned, published=published)
+            plots.rank_curves(output / "move_ranks.png", curves, turned, published=published)
             by_count = {name: {k: ways["all"]["all"] for k, ways in net["scores"].items()} for name, net in nets.items()}
-            plots.symmetries(output / "symmetries.png", by_count, subtitle)
-            plots.comparison(output / "comparison.png", bars(nets), subtitle)
+            if any(len(table) > 1 for table in by_count.values()):
+                plots.symmetries(output / "symmetries.png", by_count, subtitle, published=published)
+            if published:
+                plots.comparison(output / "comparison.png", bars(nets), subtitle)
+            else:
+                console.print(
+                    "most players have no rank in this data, as programs have none: pictures leave out what others reached on "
+                    "games of people"
+                )
         else:
             plots.value_phases(output / "winners_by_phase.png", phases, turned)
             calibrations = {name: net["calibration"][few]["all"] for name, net in nets.items()}
             plots.calibration(output / "calibration.png", calibrations, turned)
+
+
+def is_of_people(net: dict[str, Any]) -> bool:
+    """Whether most positions are of players whose rank is known; programs that play each other have none."""
+    from pipelines.evaluation_data import UNKNOWN
+
+    groups = next(iter(net["scores"].values()))["rank"]
+    unknown = groups[UNKNOWN]["positions"] if UNKNOWN in groups else 0
+    return 2 * unknown < sum(group["positions"] for group in groups.values())
 
 
 def bars(nets: dict[str, Any]) -> list[tuple[str, dict[str, float], int]]:

@@ -9,11 +9,13 @@ import numpy as np
 from data.games import Games
 from data.hdf5 import DatasetError, DatasetFile
 from data.loader import LoadedPool, read_labels
+from data.metadata import from_rank
 from data.order import EVALUATION_ROWS, key, shuffled
 from models.evaluation import Calibration, Draws, Scores, Summary, calibrate, move_scores, phase_name, phases, value_scores
 from models.inference import Inference, SymmetryEnsemble
 from models.pattern_policy import PatternPolicy
 
+UNKNOWN = "unknown"  # of ranks
 LAST_OUTCOMES = 1 << 22  # read at once
 
 
@@ -27,6 +29,8 @@ class Material:
     games: int
     phase: np.ndarray  # int64 [positions]
     handicap: np.ndarray  # bool [positions]
+    rank: np.ndarray  # int64 [positions], of the player to move, into `ranks`
+    ranks: tuple[str, ...]
     source: np.ndarray  # int64 [positions], into `sources`
     sources: tuple[str, ...]
     of_games: int  # in the split, of this kind
@@ -37,6 +41,7 @@ class Material:
         """The ways to divide the positions."""
         return {
             "handicap": (self.handicap.astype(np.int64), {0: "even", 1: "handicap"}),
+            "rank": (self.rank, dict(enumerate(self.ranks))),
             "phase": (self.phase, {int(k): phase_name(int(k)) for k in np.unique(self.phase)}),
             "source": (self.source, dict(enumerate(self.sources))),
         }
@@ -78,10 +83,12 @@ def choose(
     game = np.repeat(np.arange(len(chosen)), count)
     rows = np.arange(len(game)) - np.repeat(count.cumsum() - count, count) + np.repeat(bounds[chosen], count)
     texts, which = np.unique(archive[chosen], return_inverse=True)
+    ranks, rank = np.unique(ranks_to_move(file, rows, (first + chosen)[game]), return_inverse=True)
     return Material(
         kind, rows, game, len(chosen),
         phases(plies(file, rows)),
         (file.games["handicap"][first:stop] > 0)[chosen][game],
+        rank, tuple(from_rank(int(number)) if number else UNKNOWN for number in ranks),
         which[game], tuple(map(str, texts)), int(usable.sum()), int(lengths[usable].sum()),
     )  # fmt: skip
 
@@ -100,6 +107,14 @@ def sources(file: DatasetFile, first: int, stop: int) -> np.ndarray:
 
 def plies(file: DatasetFile, rows: np.ndarray) -> np.ndarray:
     return read_labels(file, rows, ("ply",))["ply"]
+
+
+def ranks_to_move(file: DatasetFile, rows: np.ndarray, game: np.ndarray) -> np.ndarray:
+    """int8: the rank of the player to move, as `data/metadata.py` counts them; 0 where the file does not tell."""
+    if "black_rank" not in file.games or "white_rank" not in file.games:
+        return np.zeros(len(rows), np.int8)
+    black = read_labels(file, rows, ("to_play",))["to_play"] > 0
+    return np.where(black, file.column("black_rank")[game], file.column("white_rank")[game])
 
 
 def training_mean(file: DatasetFile) -> float:

@@ -2,7 +2,7 @@
 
 All take the result of `evaluate_model.run`, plain values:
     nets[i].name, .kind, ...    nets[i].scores[symmetries][way][group] = {positions, games, scores: {name: {value, low, high}}}
-where way is all, handicap, phase or source.
+where way is all, handicap, rank (of the player to move), phase or source.
 """
 
 import csv
@@ -10,15 +10,18 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from pipelines.console import make_table
+from pipelines.evaluation_data import UNKNOWN
 from pipelines.published import OTHERS, PAPER_TABLE, PAPER_VALUE_MSE, Published
 
 MOVE_COLUMNS = {"top1": "top 1", "top5": "top 5", "mean_rank": "mean rank", "log_loss": "log loss"}
 VALUE_COLUMNS = {"mse": "error", "mse_quarter": "a quarter", "floor": "floor", "accuracy": "winner"}
 PERCENT = ("top1", "top5", "accuracy")
-LISTED = 12  # sources in the terminal
+LISTED = 12  # sources and ranks in the terminal
+WAYS = {"handicap": "By handicap", "rank": "By rank of the player to move", "phase": "By phase, plies", "source": "By source"}
 
 Result = dict[str, Any]
 Net = dict[str, Any]
@@ -29,8 +32,9 @@ def tables(result: Result, kind: str) -> list[Table]:
     nets = [net for net in result["nets"] if net["kind"] == kind]
     columns = MOVE_COLUMNS if kind == "policy" else VALUE_COLUMNS
     made = [overall(nets, columns)]
-    for way, title in (("handicap", "By handicap"), ("phase", "By phase, plies"), ("source", "By source")):
-        made.append(by_group(nets, way, title, columns))
+    for way, title in WAYS.items():
+        if way != "rank" or any(list(net["scores"][lowest(net)][way]) != [UNKNOWN] for net in nets):
+            made.append(by_group(nets, way, title, columns))
     if difference := [entry for entry in result["differences"] if entry["kind"] == kind]:
         made.append(differences(difference, columns))
     return made
@@ -55,8 +59,9 @@ def by_group(nets: Sequence[Net], way: str, title: str, columns: dict[str, str])
     shown = [name for name in columns if name in ("top1", "top5", "log_loss", "mse", "floor", "accuracy")]
     tables = [net["scores"][lowest(net)][way] for net in nets]
     groups = list(dict.fromkeys(group for table in tables for group in table))
-    if way == "source":
-        groups = sorted(groups, key=lambda group: -max(table[group]["positions"] for table in tables if group in table))[:LISTED]
+    if way in ("source", "rank"):
+        most = sorted(groups, key=lambda group: -max(table[group]["positions"] for table in tables if group in table))[:LISTED]
+        groups = most if way == "source" else [group for group in groups if group in most]
     rows = []
     for group in groups:
         entry = next(table[group] for table in tables if group in table)
@@ -84,7 +89,7 @@ def differences(entries: Sequence[dict[str, Any]], columns: dict[str, str]) -> T
 
 
 def listed(title: str, heads: list[str], rows: list[list[str]]) -> Table:
-    table = make_table(title, heads, rows)
+    table = make_table(escape(title), [escape(head) for head in heads], [[escape(cell) for cell in row] for row in rows])
     table.columns[0].no_wrap = True
     return table
 
@@ -183,7 +188,7 @@ def facts(result: Result) -> list[str]:
         lines.append(f"- {kind}: {entry['positions']:,} positions of {entry['games']:,} {what}, {drawn}")
     lines.append(f"- intervals: 95%, from {result['draws']:,} samples of whole games with replacement")
     for net in result["nets"]:
-        lines.append(f"- {net['name']}: {net['kind']}, {net['description']}, {net['weights']:,} weights, {net['inputs']}, "
+        lines.append(f"- {net['name']}: {net['kind']}, {net['description']}, {net['learned']}, {net['inputs']}, "
                      f"for boards of {net['boards']}; computed by {net['engine']}")  # fmt: skip
     lines.append(
         "- illegal moves are not excluded from the answers; passes are no positions; of equal answers the first point wins"

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 from omegaconf import DictConfig
+from rich.markup import escape
 
 from data import atomic
 from data.hdf5 import DatasetFile
@@ -98,7 +99,8 @@ def opened(path: Path) -> tuple[Any, Card, dict[str, Any]]:
         net, card = from_checkpoint(path)
         checkpoint = read_checkpoint(path)
         config = checkpoint["hyper_parameters"]
-        return net, replace(card, compute=about_compute(config, checkpoint["global_step"])), config
+        learned = {"weights_to_learn": card.compute["weights_to_learn"]}
+        return net, replace(card, compute=about_compute(config, checkpoint["global_step"]) | learned), config
     card = read_card(find_card(path))
     return from_safetensors(find_card(path).with_suffix(".safetensors"), card), card, {}
 
@@ -176,7 +178,9 @@ def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
     output.mkdir(parents=True, exist_ok=True)
     write_patterns(written, replace(policy.patterns, about=about))
     size = written.stat().st_size / 1e6
-    console.print(f"[bold]{written}[/bold]: a {policy.patterns.kind} policy of {policy.card.weights:,} weights; {size:.2f} MB")
+    console.print(
+        f"[bold]{escape(str(written))}[/bold]: a {policy.patterns.kind} policy of {policy.card.weights_in_words()}; {size:.2f} MB"
+    )
     console.print(f"next:   python pipelines/evaluate_model.py checkpoint={written} dataset=...")
     return {"about": about, "files": {"weights": str(written)}}
 
@@ -188,6 +192,10 @@ def check(options: dict[str, Any]) -> None:
     for key, least in LEAST.items():
         if options[key] < least:
             raise ExportError(f"{key}={options[key]}: a whole number from {least} up")
+    if options["half"] and "safetensors" not in options["formats"]:
+        raise ExportError("half=true: only safetensors can have 16 bits a number; say formats=[safetensors,...], or leave it out")
+    if options["notes"] is not None and not options["notes"].isprintable():
+        raise ExportError("notes: words in one line, without letters that can't be shown")
     if any(name not in FORMATS for name in options["formats"]):
         raise ExportError(f"formats={options['formats']}: some of {', '.join(FORMATS)}")
     if any(size < 1 for size in options["batches"]):
@@ -243,7 +251,7 @@ def write_files(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path],
     if "int8" in paths:
         packed, to_play, komi = sample(file, "train", options["calibration"], options["seed"])
         planes = unpack(packed, to_play, card, komi=komi)
-        contents["int8"] = to_int8(contents["onnx"], planes.reshape(-1, card.size, card.size, len(card.planes)))
+        contents["int8"] = to_int8(contents["onnx"], planes.reshape(-1, card.size, card.size, len(card.planes)), card)
     for kind in contents.keys() & paths.keys():
         paths[kind].write_bytes(contents[kind])
     card = replace(card, files={paths[kind].name: describe(paths[kind]) for kind in contents if kind in paths})
@@ -410,7 +418,7 @@ def without(line: dict[str, Any], *names: str) -> dict[str, Any]:
 def show(card: Card, lines: list[dict[str, Any]], paths: dict[str, Path], seconds: float) -> None:
     names = list(without(lines[0], "file", "batch", "speed"))
     rows = [
-        [line["file"], str(line["batch"]), *(figure(name, line[name]) for name in names), f"{line['speed']:,.0f}"]
+        [escape(line["file"]), str(line["batch"]), *(figure(name, line[name]) for name in names), f"{line['speed']:,.0f}"]
         for line in lines
     ]
     title = "Beside the checkpoint in fp32, on positions of the validation split"
@@ -418,8 +426,8 @@ def show(card: Card, lines: list[dict[str, Any]], paths: dict[str, Path], second
     table.columns[0].no_wrap = True
     console.print(table, "")
     sizes = ", ".join(f"{name} {entry['bytes'] / 1e6:.2f} MB" for name, entry in card.files.items())
-    what = f"a {card.kind} net of {card.weights:,} weights for boards of {card.sizes()}"
-    console.print(f"[bold]{paths['card']}[/bold]: {what}; {sizes}; {clock(seconds)}")
+    what = f"a {card.kind} net of {card.weights_in_words()} for boards of {card.sizes()}"
+    console.print(f"[bold]{escape(str(paths['card']))}[/bold]: {what}; {escape(sizes)}; {clock(seconds)}")
     console.print(f"next:   python pipelines/evaluate_model.py checkpoint={paths['card']} dataset=...")
 
 

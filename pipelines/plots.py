@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pipelines.fonts import families
+from pipelines.plot_labels import Labels
 from pipelines.published import OTHERS, PAPER_TABLE, PAPER_VALUE_MSE, paper_by_symmetries
 
 # Matplotlib takes a second to import: only functions do it.
@@ -27,16 +28,17 @@ Table = Mapping[str, Any]  # of a net: {group: {positions, games, scores: {name:
 Nets = Mapping[str, Table]
 
 
-def move_phases(path: Path, nets: Nets, subtitle: str) -> None:
-    """Top-1 and top-5 by phase of the game, with how many positions there are."""
+def move_phases(path: Path, nets: Nets, subtitle: str, *, published: bool = True) -> None:
+    """Top-1 and top-5 by phase of the game, with how many positions there are; `published`: with the figures of others."""
     title = "How often the move played is named, by phase of the game"
     with figure(path, title, subtitle, (9, 6), heights=(4, 1)) as (top, bottom):
         phases = list(dict.fromkeys(phase for table in nets.values() for phase in table))
         for (name, table), colour in zip(nets.items(), COLOURS, strict=False):
             curve(top, phases, table, "top1", colour, f"{name}: top 1", scale=100)
             curve(top, phases, table, "top5", colour, f"{name}: among the first 5", scale=100, style=(0, (4, 2)))
-        level(top, 57.0, "paper: 57.0\n(top 1)")
-        level(top, 44.4, "Clark, Storkey:\n44.4 (top 1)")
+        if published:
+            level(top, 57.0, "paper: 57.0\n(top 1)")
+            level(top, 44.4, "Clark, Storkey:\n44.4 (top 1)")
         top.set_ylim(0, 100)
         top.set_ylabel("% of positions")
         counts(bottom, phases, next(iter(nets.values())))
@@ -44,31 +46,31 @@ def move_phases(path: Path, nets: Nets, subtitle: str) -> None:
         legend(top, loc="lower right")
 
 
-def symmetries(path: Path, nets: Nets, subtitle: str) -> None:
+def symmetries(path: Path, nets: Nets, subtitle: str, *, published: bool = True) -> None:
     """Top-1 over the number of symmetries averaged; the tables' groups are those numbers."""
-    with figure(path, "What averaging over symmetries adds to top 1", subtitle, (8, 5)) as (axes,):
-        published = {f"paper, {filters} filters": paper_by_symmetries(filters) for filters in (256, 192, 128)}
-        shown = [count for table in nets.values() for count in map(int, table)] + [1, 2, 4, 8]
-        places = {count: k for k, count in enumerate(sorted(set(shown)))}
-        for label, row in published.items():
-            axes.plot([places[k] for k in row], list(row.values()), "o-", color=GREY, lw=1, ms=4, zorder=2)
-            last = max(row)
-            put_label(axes, places[last], row[last], f"{label}: {row[last]:.1f}", GREY)
+    drawn = figure(path, "What averaging over symmetries adds to top 1", subtitle, (8, 5))
+    with drawn as (axes,):
+        labels = drawn.beside(axes)
+        paper = paper_by_symmetries() if published else {}
+        shown = {int(count) for table in nets.values() for count in table} | set(paper)
+        places = {count: k for k, count in enumerate(sorted(shown))}
         for number, ((name, table), colour) in enumerate(zip(nets.items(), COLOURS, strict=False)):
             at = [places[int(k)] + 0.06 * (number - (len(nets) - 1) / 2) for k in table]
             means = [group["scores"]["top1"] for group in table.values()]
             whiskers(axes, at, means, colour, scale=100)
             axes.plot(at, [100 * mean["value"] for mean in means], "o-", color=colour, lw=2, ms=6, label=name, zorder=4)
             for place, mean in zip(at, means, strict=True):
-                offset = (7, 5) if number % 2 == 0 else (7, -13)
-                text, point = f"{100 * mean['value']:.1f}", (place, 100 * mean["value"])
-                axes.annotate(text, point, offset, textcoords="offset points", color=colour, fontsize=9)
+                labels.add(place, 100 * mean["value"], f"{100 * mean['value']:.1f}", colour)
+        if paper:
+            axes.plot([places[k] for k in paper], list(paper.values()), "o-", color=GREY, lw=1, ms=4, zorder=2)
+            last = max(paper)
+            labels.add(places[last], paper[last], f"paper, 256 filters: {paper[last]:.1f}", FAINT)
         axes.set_xticks(list(places.values()), [str(k) for k in places])
         axes.set_xlim(-0.3, len(places) - 0.1)
         axes.margins(y=0.12)
         axes.set_xlabel("symmetries averaged")
         axes.set_ylabel("top 1, % of positions")
-        legend(axes, loc="center right")
+        legend(axes, loc="best")
 
 
 def comparison(path: Path, ours: Sequence[tuple[str, Mean, int]], subtitle: str) -> None:
@@ -99,24 +101,25 @@ def comparison(path: Path, ours: Sequence[tuple[str, Mean, int]], subtitle: str)
         axes.set_ylim(-0.7, len(rows) - 0.3)
 
 
-def rank_curves(path: Path, nets: Mapping[str, np.ndarray], subtitle: str) -> None:
+def rank_curves(path: Path, nets: Mapping[str, np.ndarray], subtitle: str, *, published: bool = True) -> None:
     """The share of moves among the first k of each net, k = 1, 2, ..."""
-    with figure(path, "How far down its list a net has the move played", subtitle, (8, 5)) as (axes,):
+    drawn = figure(path, "How far down its list a net has the move played", subtitle, (8, 5))
+    with drawn as (axes,):
+        labels = drawn.beside(axes)
         for (name, curve_), colour in zip(nets.items(), COLOURS, strict=False):
             axes.plot(np.arange(1, len(curve_) + 1), 100 * curve_, color=colour, lw=2, label=name)
             for k in (1, 5, 10, 20):
                 if k <= len(curve_):
                     axes.plot(k, 100 * curve_[k - 1], "o", color=colour, ms=5)
-                    axes.annotate(f"{100 * curve_[k - 1]:.1f}", (k, 100 * curve_[k - 1]), (7, -11), textcoords="offset points",
-                                  fontsize=9, color=colour)  # fmt: skip
-        axes.plot(1, 57.0, "D", color=FAINT, ms=5)
-        axes.annotate("paper: 57.0", (1, 57.0), (8, 3), textcoords="offset points", fontsize=9, color=FAINT)
-        axes.plot(5, 88.27, "D", color=FAINT, ms=5)
-        axes.annotate("DarkForest: 88.3", (5, 88.27), (8, 3), textcoords="offset points", fontsize=9, color=FAINT)
+                    labels.add(k, 100 * curve_[k - 1], f"{100 * curve_[k - 1]:.1f}", colour)
+        for k, value, text in ((1, 57.0, "paper: 57.0"), (5, 88.27, "DarkForest: 88.3")) if published else ():
+            axes.plot(k, value, "D", color=FAINT, ms=5)
+            labels.add(k, value, text, FAINT)
         axes.set_xscale("log")
         axes.set_xticks([1, 2, 3, 5, 10, 20, 50], ["1", "2", "3", "5", "10", "20", "50"])
         axes.minorticks_off()
-        axes.set_ylim(0, 101)
+        axes.set_xlim(0.7, 1.2 * max(map(len, nets.values()), default=50))
+        axes.set_ylim(0, 105)
         axes.set_xlabel("among the first")
         axes.set_ylabel("% of positions")
         legend(axes, loc="lower right")
@@ -227,6 +230,7 @@ class figure:
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
         self.path = path
+        self.labels: list[Labels] = []
         rcParams["font.family"] = families()
         below_titles = (0.01, 0.01, 0.98, 1 - 0.80 / inches[1])
         self.figure = Figure(figsize=inches, facecolor=PAPER_WHITE, layout=ConstrainedLayoutEngine(rect=below_titles))
@@ -246,11 +250,19 @@ class figure:
             for side in ("left", "bottom"):
                 axes.spines[side].set_color(FAINT)
 
+    def beside(self, axes: Any) -> Labels:
+        """Labels for points of these axes, which are placed at the end."""
+        self.labels.append(Labels(axes, PAPER_WHITE))
+        return self.labels[-1]
+
     def __enter__(self) -> list[Any]:
         return self.axes
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if error is None:
+            self.figure.draw_without_rendering()  # from here on everything has its place
+            for labels in self.labels:
+                labels.place()
             self.figure.savefig(self.path, dpi=DOTS, facecolor=PAPER_WHITE)
 
 
@@ -263,6 +275,9 @@ def curve(
     low, high = ([scale * mean[end] for mean in means] for end in ("low", "high"))
     axes.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
     axes.plot(at, [scale * mean["value"] for mean in means], color=colour, ls=style, lw=2, marker="o", ms=4, label=label)
+    for phase in table.keys() - shown.keys():  # too few games for a curve: there, and faint
+        value = scale * table[phase]["scores"][score]["value"]
+        axes.plot(phases.index(phase), value, "o", ms=5, mfc="none", mec=colour, alpha=0.5)
 
 
 def whiskers(axes: Any, at: Sequence[float], means: Sequence[Mean], colour: str, *, scale: float, sideways: bool = False) -> None:
@@ -277,7 +292,7 @@ def whiskers(axes: Any, at: Sequence[float], means: Sequence[Mean], colour: str,
 
 def level(axes: Any, value: float, text: str, *, inside: bool = False) -> None:
     """A published figure as a line across, with its name to the right of the axes or on the line."""
-    axes.axhline(value, color=FAINT, lw=1, ls=(0, (5, 3)), zorder=1)
+    axes.axhline(value, color=FAINT, lw=1.2, ls=(0, (1, 2)), zorder=1)
     x, offset, ha, va = (0.01, (0, 3), "left", "bottom") if inside else (1, (5, 0), "left", "center")
     axes.annotate(text, (x, value), offset, xycoords=("axes fraction", "data"), textcoords="offset points", ha=ha, va=va,
                   fontsize=8.5, color=FAINT, annotation_clip=False)  # fmt: skip
@@ -291,6 +306,9 @@ def put_label(axes: Any, x: float, y: float, text: str, colour: str) -> None:
 def counts(axes: Any, phases: list[str], table: Table) -> None:
     positions = [group["positions"] for group in table.values()]
     axes.bar([phases.index(phase) for phase in table], positions, color=GRID, width=0.8, zorder=2)
+    if few := [phase for phase, group in table.items() if group["games"] < FEWEST]:
+        note = f"rings: fewer than {FEWEST} games ({', '.join(few)})"
+        axes.text(0.995, 0.92, note, transform=axes.transAxes, ha="right", va="top", fontsize=8.5, color=FAINT)
     axes.set_ylabel("positions")
     axes.grid(False, axis="x")
     axes.yaxis.set_major_locator(ticks(3))

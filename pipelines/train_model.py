@@ -13,14 +13,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from omegaconf import DictConfig, OmegaConf
-from yaml import YAMLError
 
 from data.atomic import write_text
-from data.errors import first_line
 from models.engines import cores
 from pipelines import sweeps
 from pipelines.console import clock, console
 from pipelines.options import convert
+from pipelines.saved_config import check_targets, read_saved
 from pipelines.wiring import CONF, plain, script
 
 # torch and Lightning take two seconds to import, and read the environment that `prepare_threads` sets: functions import them.
@@ -278,12 +277,7 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
     path = folder / COMPOSED
     if not path.is_file():
         raise TrainingError(f"resume={cfg.resume}: no run's folder, there is no {path}")
-    try:
-        saved = OmegaConf.load(path)
-    except (YAMLError, UnicodeDecodeError, OSError) as error:
-        raise TrainingError(f"{path}: damaged ({first_line(error)})") from None
-    if not isinstance(saved, DictConfig):
-        raise TrainingError(f"{path}: damaged, it holds no configuration")
+    saved = read_saved(path)
     for override in overrides:
         key, _, _ = override.lstrip("+~").partition("=")
         if key == "resume":
@@ -302,6 +296,7 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
         saved.validate_every_steps = None
     saved.output = str(folder.absolute())
     saved.resume = None
+    check_targets(saved, path)
     return saved
 
 
@@ -396,15 +391,18 @@ def check_words(net: Any, state: dict[str, Any], path: Path) -> None:
 
 def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, trainer: Any) -> None:
     """Write the configuration beside the checkpoints, and say what begins."""
+    from models.card import weights_in_words
+    from models.checkpoint import count_plain_weights, count_weights
+
     output = Path(cfg.output)
     if checkpoint is None and any((output / "checkpoints").glob("*.ckpt")):
         raise TrainingError(f"{output}: there is a run already; resume={output} goes on with it")
     (output / "checkpoints").mkdir(parents=True, exist_ok=True)
     write_text(output / "config.yaml", OmegaConf.to_yaml(cfg, resolve=True))
     write_text(output / COMPOSED, OmegaConf.to_yaml(cfg))
-    weights = sum(weight.numel() for weight in module.parameters())
+    weights = weights_in_words(count_weights(module.net), count_plain_weights(module.net))
     steps = f"{cfg.steps:,} steps of {cfg.positions_a_step} positions"
-    console.print(f"{type(module.net).__name__}: {weights:,} weights; {steps}; {output}")
+    console.print(f"{type(module.net).__name__}: {weights}; {steps}; {output}")
     console.print(data.summary())
     if OmegaConf.select(cfg, "loader.owners") and not cfg.model.get("owner_weight"):
         console.print("loader.owners is there, and nothing learns from it: model.owner_weight is 0, or the model has none")

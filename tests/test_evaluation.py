@@ -2,6 +2,7 @@
 
 import csv
 import json
+from contextlib import closing
 from pathlib import Path
 
 import h5py
@@ -28,7 +29,8 @@ from models.evaluation import (
 from models.inference import open_net
 from pipelines import evaluate_model
 from pipelines.evaluation_data import batches, choose, training_mean
-from pipelines.evaluation_report import about_split
+from pipelines.evaluation_report import about_split, tables
+from pipelines.plot_labels import Labels, obstacles, overlap
 from pipelines.wiring import CONF, ROOT, explain
 from tests.tiny_nets import KOMI_VALUE, PLAIN_POLICY, POLICY, judged_dataset, tiny_net, write_checkpoint
 
@@ -310,7 +312,81 @@ def test_what_a_net_kept_away_from_is_what_all_that_it_began_with_did(tmp_path: 
     assert held_out(Data(), None) == held_out(Data(), paths["more"]) == 0.1
     assert held_out(Data(), paths["less"]) == held_out(Data(), str(paths["less"])) == 0.05
     assert held_out(Data(), paths["unknown"]) is None
-    assert open_net(paths["less"], device="cpu").card.compute == {"held_out": 0.05}
+    assert open_net(paths["less"], device="cpu").card.compute["held_out"] == 0.05
+
+
+def test_nets_that_know_the_symmetries_are_asked_once_and_all_that_is_said_counts_weights_alike(tmp_path, dataset):
+    """The card says it, and so does a checkpoint; who asks for more gets more."""
+    symmetric = {**POLICY, "symmetric": True}
+    paths = [
+        write_checkpoint(tmp_path / f"{name}.ckpt", tiny_net(arguments)[0], arguments)
+        for name, arguments in (("knows", symmetric), ("learns", POLICY))
+    ]
+    how = [f"checkpoint=[{paths[0]},{paths[1]}]", f"dataset={dataset}", "engine=fp32", "plots=false", "draws=5", "device=cpu"]
+    result = evaluate(tmp_path / "out", *how)
+    assert [list(net["scores"]) for net in result["nets"]] == [["1"], ["1", "2", "4", "8"]]
+    assert [entry["symmetries"] for entry in result["differences"]] == ["1"]
+    assert "weights to learn (" in result["nets"][0]["learned"]
+    assert "to learn" not in result["nets"][1]["learned"]
+    again = evaluate(tmp_path / "again", *how, "symmetries=[2]")
+    assert [list(net["scores"]) for net in again["nets"]] == [["2"], ["2"]]
+
+
+def test_positions_are_judged_by_the_rank_of_who_moved(tmp_path):
+    path = judged_dataset(tmp_path / "ranked.h5", games=60)
+    with h5py.File(path, "r+") as file:
+        count = len(file["games/value"])
+        for name, ranks in (("black_rank", [6, -3, 0]), ("white_rank", [6, 11, 7])):
+            file["games"][name][:] = np.resize(np.array(ranks, np.int8), count)
+    with closing(DatasetFile(path)) as file:
+        material = choose(file, "train", "policy", None, 0)
+        group, names = material.groups["rank"]
+        assert list(names.values()) == ["3k", "unknown", "6d", "7d", "1p"]
+        game, to_play = (file.positions[name][:][material.rows] for name in ("game", "to_play"))
+        expected = np.where(
+            to_play > 0, np.resize(["6d", "3k", "unknown"], count)[game], np.resize(["6d", "1p", "7d"], count)[game]
+        )
+    assert [names[number] for number in group] == expected.tolist()
+    checkpoint = write_checkpoint(tmp_path / "net.ckpt", tiny_net(POLICY)[0], POLICY)
+    result = evaluate(
+        tmp_path / "out", f"checkpoint={checkpoint}", f"dataset={path}", "split=train", "symmetries=1", "plots=false", "draws=5"
+    )
+    [table] = [table for table in tables(result, "policy") if "By rank" in str(table.title)]
+    assert list(table.columns[0].cells) == ["3k", "unknown", "6d", "7d", "1p"]
+    assert "net,1,rank,1p," in (tmp_path / "out" / "policy.csv").read_text()
+
+
+def test_games_of_programs_are_not_set_beside_figures_of_people(tmp_path):
+    path = judged_dataset(tmp_path / "programs.h5", games=60)
+    with h5py.File(path, "r+") as file:
+        file["games/black_rank"][:] = file["games/white_rank"][:] = 0
+    checkpoint = write_checkpoint(tmp_path / "net.ckpt", tiny_net(POLICY)[0], POLICY)
+    result = evaluate(tmp_path / "out", f"checkpoint={checkpoint}", f"dataset={path}", "symmetries=1", "draws=5")
+    assert {path.name for path in (tmp_path / "out").glob("*.png")} == {"moves_by_phase.png", "move_ranks.png"}
+    assert not [table for table in tables(result, "policy") if "rank of" in str(table.title)]
+
+
+def test_labels_of_close_points_cover_neither_each_other_nor_the_curves(tmp_path):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5))
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    labels, x = Labels(axes, "white"), np.arange(5)
+    for k in range(2):
+        axes.plot(x, x + 0.15 * k, "o-")
+        axes.set_xlim(-1, 5)
+        for point in (0, 2, 4):
+            labels.add(point, point + 0.15 * k, f"{point}.{k}", "black")
+    figure.draw_without_rendering()
+    labels.place()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    samples = np.concatenate(list(obstacles(axes)))
+    assert [text.get_text() for text in axes.texts] == [text for _, _, text, _ in labels.wanted]
+    for k, box in enumerate(boxes):
+        assert not any(overlap(box, other) for other in boxes[:k])
+        assert not ((samples > (box.x0, box.y0)) & (samples < (box.x1, box.y1))).all(1).any()
 
 
 def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):
@@ -360,7 +436,7 @@ def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):
         (["checkpoint=[a,[b]]"], 'checkpoint=["a", ["b"]]: a list of words is expected'),
         (["checkpoint=[a,b,c,d,e]"], "one to four nets, not 5"),
         (["checkpoint=5"], "5.json: there is no such card"),
-        (["symmetries=[[1]]"], "symmetries=[[1]]: a list of whole numbers is expected"),
+        (["symmetries=[[1]]"], "symmetries=[[1]]: a list of whole numbers or null is expected"),
         (["symmetries=[1,true]"], "symmetries=[1, true]: a list of whole numbers"),
         (["source=5"], "no games from a source with 5 in its name"),
         (["source=[null]"], "source=[null]: a list of words or null is expected"),

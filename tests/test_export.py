@@ -14,14 +14,17 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import open_dict
 
+from data.board import Board
 from data.features import PLANES
 from data.hdf5 import DatasetFile
 from data.pattern_files import read_patterns, write_patterns
-from models.card import NetFileError, read_card
+from data.planes import PlaneEncoder
+from models.card import NetFileError, as_text, read_card
 from models.checkpoint import checksum, checksum_of_patterns
-from models.engines import INPUT, OUTPUT, SIDE, OnnxEngine
-from models.export import CHECKSUM, EVEN, compare_moves, compare_values, head, to_int8, to_onnx, with_even_planes
-from models.inference import Inference, from_checkpoint, open_net
+from models.engines import OnnxEngine
+from models.export import CHECKSUM, EVEN, compare_moves, compare_values, explained, head, to_int8, to_onnx, with_even_planes
+from models.inference import Inference, from_checkpoint, open_net, unpack
+from models.interface import INPUT, OUTPUT, SIDE
 from pipelines import evaluate_model, export_model
 from pipelines.wiring import CONF, ROOT, explain
 from tests.tiny_nets import KOMI_VALUE, POLICY, SIZE, judged_dataset, random_komi, random_positions, tiny_net, write_checkpoint
@@ -236,13 +239,15 @@ def test_a_plane_with_large_weights_does_not_spoil_the_others_in_int8(made, monk
 
     standard = answer(content)
     assert np.allclose(answer(even), standard, atol=1e-3)
-    error = np.abs(answer(to_int8(content, seen)) - standard).mean()
-    model = onnx.load_from_string(to_int8(content, np.zeros_like(seen)))  # ranges from nothing, but 0 to 1 is what planes have
+    error = np.abs(answer(to_int8(content, seen, card)) - standard).mean()
+    model = onnx.load_from_string(
+        to_int8(content, np.zeros_like(seen), card)
+    )  # ranges from nothing, but 0 to 1 is what planes have
     scales = {entry.name: onnx.numpy_helper.to_array(entry) for entry in model.graph.initializer}
     (node,) = (node for node in model.graph.node if node.op_type == "QuantizeLinear" and node.input[0] == EVEN)
     assert scales[node.input[1]] == pytest.approx(1 / 255, rel=1e-6)
     monkeypatch.setattr("models.export.EVENNESS", 0)
-    assert error < 0.5 * np.abs(answer(to_int8(content, seen)) - standard).mean()
+    assert error < 0.5 * np.abs(answer(to_int8(content, seen, card)) - standard).mean()
 
 
 def test_safetensors_hold_what_was_learned_as_ordinary_layers(made):
@@ -286,7 +291,7 @@ def test_a_card_that_speaks_of_another_net_is_refused(made, tmp_path):
     ):
         card = json.loads((made["out"] / "policy.json").read_text())
         card["files"]["policy.onnx"] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        (tmp_path / "policy.json").write_text(json.dumps(card))
+        (tmp_path / "policy.json").write_text(as_text(card))
         (tmp_path / "policy.onnx").write_bytes(content)
         with pytest.raises(NetFileError, match=words) as caught:
             open_net(tmp_path / "policy.onnx", device="cpu")
@@ -300,6 +305,68 @@ def test_an_onnx_file_is_played_with_without_torch(made):
     )
     command = [sys.executable, "-c", program, str(made["out"] / "policy.json")]
     assert subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip() == "False"
+
+
+def readme_example() -> str:
+    """The README's program that uses the nets that ship."""
+    blocks = (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
+    return next(block.partition("```")[0] for block in blocks if "InferenceSession" in block)
+
+
+def test_the_example_in_the_readme_runs_on_onnxruntime_alone_and_is_right():
+    """It shows the nets what the project shows them of an empty board, and reads what the project reads."""
+    program = readme_example() + (
+        "import sys; ours = {'models', 'data', 'torch', 'onnx'} & set(sys.modules); "
+        "print(json.dumps([sorted(ours), board.tolist(), float(chances.sum()), chances.tolist(), more[0, 0, 0].tolist()]))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    said_move, said_value, found = done.stdout.strip().splitlines()
+    ours, board, total, chances, more = json.loads(found)
+    packed, to_play, komi = PlaneEncoder().packed(Board(19))[None], np.ones(1, np.int8), np.array([7.5])
+    assert ours == [] and total == pytest.approx(1, abs=1e-5)
+    policy, value = (open_net(PRETRAINED / f"{kind}.json", device="cpu") for kind in ("policy", "value"))
+    planes = unpack(packed, to_play, value.card, komi=komi).reshape(1, 19, 19, -1)
+    assert np.array_equal(planes[..., :48], board) and planes[0, 0, 0, 48:].tolist() == more
+    answer = np.exp(policy.answer_packed(packed, to_play)[0])
+    np.testing.assert_allclose(chances, answer, atol=1e-6)
+    row, column = divmod(int(answer.argmax()), 19)
+    assert said_move == f"row {row}, column {column}: {answer.max():.1%}"
+    assert said_value == f"Black wins: {50 + 50 * value.answer_packed(packed, to_play, komi=komi)[0]:.0f}%"
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+def test_files_and_cards_say_what_goes_in_and_comes_out(made, kind):
+    for folder in (made["out"], PRETRAINED):
+        card = json.loads((folder / f"{kind}.json").read_text(encoding="utf-8"))
+        takes, gives = card["input"], card["output"]
+        assert (takes["name"], takes["dtype"], takes["shape"][0], takes["shape"][3]) == (
+            "planes",
+            "uint8",
+            "batch",
+            len(card["planes"]),
+        )
+        assert list(takes["planes"]) == card["planes"] and all(takes["planes"].values())
+        assert takes["perspective"] == gives["perspective"] == "of the player to move"
+        assert ("128 + 2 * p" in takes["planes"].get("komi", "")) == (kind == "value")
+        for path in folder.glob(f"{kind}*.onnx"):
+            model = onnx.load(path)
+            told = {entry.key: entry.value for entry in model.metadata_props}
+            assert json.loads(told["input"]) == takes and json.loads(told["output"]) == gives and told["kind"] == kind
+            assert model.doc_string and model.graph.input[0].doc_string and model.graph.output[0].doc_string
+            if kind == "policy":
+                chances = np.exp(OnnxEngine(path.read_bytes(), read_card(folder / "policy.json"), threads=1).run(
+                    np.zeros((3, card["size"], card["size"], 48), np.uint8)))  # fmt: skip
+                np.testing.assert_allclose(chances.sum(1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+def test_the_nets_that_ship_are_as_the_exporter_writes_them(kind):
+    """Its last step changes nothing of them."""
+    card, path = read_card(PRETRAINED / f"{kind}.json"), PRETRAINED / f"{kind}.int8.onnx"
+    assert explained(onnx.load(path), card).SerializeToString() == path.read_bytes()
+    assert card.to_json() == (PRETRAINED / f"{kind}.json").read_text(encoding="utf-8")
+    assert card.knows_symmetries and "weights to learn" in card.weights_in_words()
 
 
 def test_the_accuracy_on_the_card_is_that_of_the_evaluation(made, tmp_path):
@@ -471,6 +538,8 @@ def test_checkpoints_of_older_programs_are_exported_without_what_they_do_not_say
         (["output=pyproject.toml"], "output=pyproject.toml: a file, a folder is expected"),
         (["name=[5]"], "name=[5]: a word or null is expected"),
         (["evaluation=true"], "evaluation=true: a word or null is expected"),
+        (["half=true", "formats=[onnx]"], "half=true: only safetensors can have 16 bits"),
+        (["notes='two\nlines'"], "notes: words in one line"),
         (["overwrite=1"], "overwrite=1: true or false is expected"),
         (["name=a/b"], "name=a/b: without folders and dots"),
         (["dataset=nowhere.h5"], "nowhere.h5: there is no such file"),
@@ -502,7 +571,7 @@ def test_comparisons_are_their_definitions():
 
 @pytest.mark.parametrize("kind", ["policy", "value"])
 def test_files_that_answer_otherwise_than_the_net_are_not_written(made, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("models.export.to_int8", lambda content, planes: (made["out"] / f"{kind}.int8.onnx").read_bytes())
+    monkeypatch.setattr("models.export.to_int8", lambda content, planes, card: (made["out"] / f"{kind}.int8.onnx").read_bytes())
     other = write_checkpoint(tmp_path / "other.ckpt", tiny_net(SYMMETRIC, seed=3)[0], SYMMETRIC, made["dataset"])
     checkpoint, asked = (other, 0.8) if kind == "policy" else (made["value"], 1)
     with pytest.raises(export_model.ExportError, match=rf"int8.onnx: agrees with the net to 0.*={asked} is.*nothing was"):

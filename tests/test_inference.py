@@ -16,9 +16,10 @@ from safetensors.torch import load_file, save
 from data import symmetry
 from data.features import plane_names
 from models.blocks import PointBias
-from models.card import COLOUR_PLANE, Card, NetFileError, describe, read_card, write_card
+from models.card import COLOUR_PLANE, Card, NetFileError, as_text, describe, read_card, write_card
 from models.engines import TorchEngine, for_answers, has_bf16
 from models.inference import Inference, SymmetryEnsemble, from_safetensors, open_net, unpack
+from models.seal import seal
 from pipelines.wiring import ROOT, explain
 from tests.small_dataset import write_dataset
 from tests.tiny_nets import (
@@ -249,7 +250,7 @@ def exported(folder: Path) -> Path:
 
 def changed(path: Path, **values: object) -> Path:
     card = json.loads(path.read_text())
-    path.write_text(json.dumps({**card, **values}))
+    path.write_text(as_text({**card, **values}))
     return path
 
 
@@ -273,12 +274,39 @@ def test_a_card_survives_writing_and_reading(tmp_path):
     assert card.planes[-1] == COLOUR_PLANE
 
 
-@pytest.mark.parametrize(
-    "change", [{"weights": "many"}, {"weights": None}, {"name": 3}, {"size": "9"}, {"planes": 48}, {"net": []}]
-)
-def test_a_card_of_other_types_is_refused_when_it_is_read(tmp_path, change):
-    write_card(replace(tiny_net(VALUE)[1], **change), tmp_path / "a.json")
-    with pytest.raises(NetFileError, match=r"a\.json: "):
+DIGEST = "0" * 64
+ODD = [
+    {"weights": "many"}, {"weights": None}, {"weights": -1}, {"weights": True}, {"name": 3}, {"size": "9"}, {"planes": 48},
+    {"net": []}, {"name": "a\x1b[31mred"}, {"name": "two\nlines"}, {"data": {"notes": "\u202ereversed"}},
+    {"data": {"sources": ["a", "\x07"]}}, {"accuracy": {"top1": float("nan")}}, {"compute": {"steps": float("inf")}},
+    {"compute": {"held_out": "much"}}, {"compute": {"held_out": 2}}, {"files": {"a.onnx": 3}},
+    {"files": {"../a.onnx": {"bytes": 1, "sha256": DIGEST}}}, {"files": {"a.onnx": {"bytes": -1, "sha256": DIGEST}}},
+    {"files": {"a.onnx": {"bytes": 1, "sha256": "abc"}}}, {"files": {"a.onnx": {"bytes": 1}}}, {"least": 12}, {"surprise": 1},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", ODD, ids=str)
+def test_a_card_of_other_types_or_impossible_figures_is_refused_when_it_is_read(tmp_path, change):
+    """With a right checksum: it is what somebody wrote on purpose."""
+    write_card(tiny_net(VALUE)[1], tmp_path / "a.json")
+    with pytest.raises(NetFileError, match=r"a\.json: ") as caught:
+        read_card(changed(tmp_path / "a.json", **change))
+    assert str(caught.value).isprintable()
+
+
+def test_a_card_that_was_changed_is_refused_and_an_older_one_is_read(tmp_path):
+    card = tiny_net(VALUE)[1]
+    write_card(card, tmp_path / "a.json")
+    text = (tmp_path / "a.json").read_text()
+    (tmp_path / "a.json").write_text(text.replace('"tiny"', '"tidy"'))
+    with pytest.raises(NetFileError, match="damaged, or changed by hand"):
+        read_card(tmp_path / "a.json")
+    values = json.loads(text)
+    older = {key: value for key, value in values.items() if key not in ("card_sha256", "input", "output")} | {"schema": 1}
+    (tmp_path / "a.json").write_text(json.dumps(older))
+    assert read_card(tmp_path / "a.json") == card
+    (tmp_path / "a.json").write_text(json.dumps(values | {"schema": 3}))
+    with pytest.raises(NetFileError, match="card of schema 3, this program reads schema 2"):
         read_card(tmp_path / "a.json")
 
 
@@ -341,6 +369,7 @@ def changed_checkpoint(whole: Path, path: Path, **changes: object) -> Path:
         if value is None and key != "hyper_parameters":
             del place[key]
     torch.save(checkpoint, path)
+    seal(path)
     return path
 
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from data.atomic import write_text
-from models.card import describe
-from models.checkpoint import make_net, plain_net
+from models.card import describe, weights_in_words
+from models.checkpoint import count_plain_weights, count_weights, make_net, plain_net
 from models.export import to_safetensors
 from models.start import StartError, begin_with
 from tests.tiny_nets import PLAIN_POLICY, POLICY, VALUE, tiny_net, write_checkpoint
@@ -43,6 +43,16 @@ def test_a_symmetric_net_begins_as_the_net_that_ships(tmp_path: Path, suffix: st
     planes = torch.from_numpy(np.random.default_rng(0).integers(0, 2, (4, 48, 9, 9), np.uint8))
     with torch.no_grad():
         assert torch.allclose(begun.eval()(planes), net(planes), atol=0.02)
+
+
+@pytest.mark.parametrize("more", [{}, {"moves": True, "owners": True}])
+def test_weights_are_counted_as_they_learn_and_as_they_ship(more: dict) -> None:
+    arguments = {**(VALUE if more else POLICY), "symmetric": True, **more}
+    net = tiny_net(arguments)[0]
+    learned, plain = count_weights(net), count_plain_weights(net)
+    assert plain == count_weights(plain_net(net, arguments)[0]) > learned
+    assert weights_in_words(learned, plain) == f"{learned:,} weights to learn ({plain:,} as plain layers)"
+    assert weights_in_words(plain, plain) == f"{plain:,} weights"
 
 
 def test_a_net_that_weighs_the_sides_differently_is_refused(tmp_path: Path) -> None:

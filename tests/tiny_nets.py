@@ -11,6 +11,7 @@ from torch import nn
 from models.card import Card
 from models.checkpoint import make_net
 from models.inference import card_of
+from models.seal import seal
 from tests.small_dataset import write_dataset
 
 torch.set_num_threads(1)  # several wait for each other where other programs run
@@ -42,11 +43,12 @@ def write_checkpoint(path: Path, net: nn.Module, arguments: dict[str, Any], data
     config = {"model": {"net": arguments}, "size": SIZE, "dataset": str(dataset), "positions_a_step": 64, **more}
     state = {f"net.{name}": value for name, value in net.state_dict().items()}
     torch.save({"state_dict": state, "hyper_parameters": config, "global_step": 10}, path)
+    seal(path)
     return path
 
 
 def judged_dataset(path: Path, **how: Any) -> Path:
-    """A dataset with all that evaluations ask for: every third game with handicap, two sources."""
+    """A dataset with all that evaluations ask for: every third game with handicap, two sources, players of 6 dan."""
     write_dataset(path, size=SIZE, **how)
     with h5py.File(path, "r+") as file:
         games, positions = file["games"], file["positions"]
@@ -55,6 +57,8 @@ def judged_dataset(path: Path, **how: Any) -> Path:
         winner[positions["game"][:]] = positions["outcome"][:] * positions["to_play"][:]
         games["winner"][:] = winner
         games["handicap"][:] = np.where(np.arange(count) % 3 == 0, 2, 0)
+        for name in ("black_rank", "white_rank"):
+            games[name] = np.full(count, 6, np.int8)
         games.create_dataset("source", (count,), h5py.string_dtype("utf-8"))
         games["source"][:] = [f"games/{'kgs' if k % 2 else 'pro'}.zip!{k}.sgf" for k in range(count)]
     return path
