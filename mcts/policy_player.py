@@ -70,6 +70,10 @@ class PolicyPlayer:
         )
         return Report(candidates, candidates[0].value, 1, time.monotonic() - started)
 
+    def at_once(self, board: Board, seconds: float) -> Report:
+        """One answer of the net, however long it takes: there is no quicker one here."""
+        return self.think(board, Limits())
+
     def priors(self, board: Board, packed: np.ndarray) -> np.ndarray:
         """float [points], summing to 1 with moves that are not legal."""
         if self.policy is None:

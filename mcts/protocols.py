@@ -94,6 +94,10 @@ class Thinker(Protocol):
         moves that were played meanwhile is used again. The board, which also tells komi and history, is not changed."""
         ...
 
+    def at_once(self, board: Board, seconds: float) -> Report:
+        """The best that can be said within so many seconds, which are a fraction of one."""
+        ...
+
     def forget(self) -> None:
         """Begin anew: nothing that was found out before may change what comes."""
         ...

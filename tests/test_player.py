@@ -44,6 +44,10 @@ class Scripted:
             watch(report)
         return report
 
+    def at_once(self, board: Board, seconds: float) -> Report:
+        assert 0 < seconds < 1
+        return Report((Candidate(7, 0, 0.9, 0.0, NAN, NAN, (7,)),), 0.0, 0, 0.0)
+
     def forget(self) -> None:
         self.forgotten += 1
 
@@ -352,29 +356,25 @@ def test_with_a_temperature_moves_are_drawn_by_visits(temperature: float, shares
     assert {player.choose(BLACK).move for _ in range(20)} == {0}
 
 
-def test_with_no_time_left_nobody_is_asked() -> None:
+@pytest.mark.parametrize("seconds", [0.12, 0.01, 0.0])
+def test_with_little_or_no_time_left_the_thinker_is_asked_for_a_move_at_once(seconds: float) -> None:
     thinker = Scripted((0, 0.0))
     player = player_with(thinker)
+    player.set_time(TimeRules("absolute", 10.0))
+    player.sides[BLACK].clock.main = seconds
+    choice = player.genmove(BLACK)
+    assert choice.move == 7 and choice.why == "time is short" and not thinker.seen
+
+
+def test_with_no_time_left_a_thinker_that_fails_or_is_not_there_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    player = player_with(Scripted())
     player.set_time(TimeRules("absolute", 0.0))
-    assert player.genmove(BLACK).move in range(25) and not thinker.seen
-
-
-class Quick(Scripted):
-    """Can also say at once what it would look at first."""
-
-    def at_once(self, board: Board) -> Report:
-        return Report((Candidate(7, 0, 0.9, 0.0, NAN, NAN, (7,)),), 0.0, 0, 0.0)
-
-
-def test_with_little_time_left_the_search_says_what_it_would_look_at_first() -> None:
-    for seconds, expected in ((0.12, {7}), (0.0, set(range(25)))):
-        thinker = Quick((0, 0.0))
-        player = player_with(thinker)
-        assert player.thinker is thinker
-        player.set_time(TimeRules("absolute", 10.0))
-        player.sides[BLACK].clock.main = seconds
-        choice = player.genmove(BLACK)
-        assert choice.move in expected and choice.why == "time is short" and not thinker.seen
+    monkeypatch.setattr(Scripted, "at_once", Failing.think)
+    choice = player.genmove(BLACK)
+    assert choice.move in range(25) and "failed: the net is gone" in choice.why
+    player.known.clear()
+    choice = player.genmove(WHITE)
+    assert choice.move in range(25) and "still loading" in choice.why and not player.known
 
 
 def test_time_rules_told_again_in_the_middle_of_a_game_change_nothing() -> None:

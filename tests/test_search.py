@@ -371,6 +371,45 @@ def test_a_search_with_bad_nets_ends_in_time_with_a_move(kind: str, lam: float, 
             net.release.set()
 
 
+# --- a move at once
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
+def test_a_move_at_once_is_the_policy_nets_first_choice(lam: float) -> None:
+    """A value net that takes its time is not waited for, and a few visits of an earlier search count for less than priors."""
+    search = make(FakePolicy({7: 0.7}), Late(material(), 0.5), lam=lam, tree_policy=False)
+    board = Board(5)
+    for move in (None, 12, 3):
+        if move is not None:
+            board.play(move)
+        began = time.perf_counter()
+        report = search.at_once(board, 5.0)
+        assert report.best.point == 7 and report.best.prior == pytest.approx(0.7, abs=0.05) and report.simulations == 0
+        assert time.perf_counter() - began < 0.4
+    search.close()
+
+
+def test_a_move_at_once_is_that_of_the_tree_where_there_is_one() -> None:
+    search = repeatable(FakePolicy({7: 0.7}), FakeValue(lambda black, white: float(black[12]) - 0.5, black=True), lam=0.0)
+    board = Board(5)
+    assert search.think(board, Limits(simulations=400)).best.point == 12
+    assert search.at_once(board, 5.0).best.point == 12
+    search.close()
+
+
+@pytest.mark.clock
+@pytest.mark.parametrize("net", [None, Silent(FakePolicy()), Broken(FakePolicy()), Late(FakePolicy(), 1.0)])
+def test_a_move_at_once_does_not_wait_longer_than_it_may(net: Net | None) -> None:
+    search = make(net, material())
+    search.think(Board(5), Limits(seconds=0.1))  # compiled, and a net that is slow is at work
+    began = time.perf_counter()
+    report = search.at_once(Board(5), 0.2)
+    assert time.perf_counter() - began < 0.6 and report.candidates
+    if isinstance(net, Silent):
+        net.release.set()
+    search.close()
+
+
 @pytest.mark.parametrize("lam", [0.0, 0.5])
 @pytest.mark.parametrize("kind", ["never", "soon never", "soon broken"])
 def test_a_search_limited_by_simulations_alone_ends_too(kind: str, lam: float, think) -> None:
