@@ -252,9 +252,9 @@ def load_record(path: Path) -> GameRecord:
     if isinstance(game, Rejected) and game.reason == "other size":
         game = read_games(content, source=path.name, options=ReadOptions(size=int(game.detail.split("x")[0])), positions=True)[0]
     if isinstance(game, Rejected):
-        raise NoGame(f"{game.reason} {game.detail}")
+        raise NoGame(f"{game.reason}: {game.detail}" if game.detail else game.reason)
     if not MIN_SIZE <= game.size <= MAX_SIZE:
-        raise NoGame(f"other size {game.size}x{game.size}")
+        raise NoGame(f"other size: {game.size}x{game.size}")
     return game
 
 

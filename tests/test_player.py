@@ -414,7 +414,7 @@ def test_a_clock_does_not_run_while_nets_load() -> None:
     while len(made) < 2:
         time.sleep(0.001)
     choice = player.genmove(BLACK)
-    assert choice.why == "time is short" and not player.sides[BLACK].clock.flagged
+    assert choice.why == "time is short, and nets are still loading" and not player.sides[BLACK].clock.flagged
 
 
 @pytest.mark.parametrize("how", ["new game", "load"])
