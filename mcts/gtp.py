@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from mcts import gtp_analysis  # noqa: F401  (enters its commands)
+from mcts import gtp_analysis, gtp_inside, gtp_rules  # noqa: F401  (they enter their commands)
 from mcts.gtp_arguments import GtpError
 from mcts.gtp_commands import COMMANDS
 from mcts.player import Player

@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     from mcts.gtp import Engine
 
 MAX_SGF = 8 << 20  # bytes of a file to load
-KO_OF_RULES = {
-    "chinese": "positional",
-    "japanese": "positional",
-    "aga": "situational",
-    "new_zealand": "situational",
-    "tromp-taylor": "positional",
-}
 
 Handler = Callable[["Engine", list[str]], str]
 COMMANDS: dict[str, Handler] = {}
@@ -186,17 +179,6 @@ def hand_out(engine: "Engine", points: list[int]) -> str:
         raise GtpError("board not empty")
     engine.player.place(dict.fromkeys(points, BLACK), WHITE, handicap=len(points))
     return " ".join(to_gtp(point, board.size) for point in points)
-
-
-@command("kgs-rules", "kata-set-rules")
-def kgs_rules(engine: "Engine", arguments: list[str]) -> str:
-    rules = " ".join(arguments).lower()
-    if rules not in KO_OF_RULES:
-        raise GtpError(f"rules: one of {', '.join(KO_OF_RULES)}")
-    if rules == "japanese":
-        engine.log("Japanese rules were asked for; area is counted here all the same, less what handicap stones are worth")
-    engine.player.set_rules(KO_OF_RULES[rules], counting=rules, agreed=rules != "tromp-taylor")
-    return ""
 
 
 @command("kgs-chat")

@@ -100,6 +100,14 @@ class Search:
         The priors are the policy net's if it answers within so many seconds, else those of the tree policy."""
         return self.think(board, Limits(simulations=0, seconds=seconds))
 
+    @property
+    def policy(self) -> Net | None:
+        return self.nets[POLICY]
+
+    @property
+    def value(self) -> Net | None:
+        return self.nets[VALUE]
+
     def begin_anew(self) -> None:
         """As if nothing had been searched. A search that was broken off, as by Ctrl-C, may have lost count of what is under way
         between any two lines, so nothing that it began is waited for."""

@@ -40,8 +40,9 @@ NAN = float("nan")
 WANTED = """
     protocol_version name version known_command list_commands quit boardsize clear_board komi get_komi play undo genmove
     reg_genmove showboard fixed_handicap place_free_handicap set_free_handicap loadsgf printsgf time_settings time_left
-    kgs-time_settings kata-time_settings kgs-genmove_cleanup kgs-rules kgs-chat final_score final_status_list lz-analyze
-    lz-genmove_analyze kata-analyze kata-genmove_analyze cgos-genmove_analyze gogui-analyze_commands clear_cache
+    kgs-time_settings kata-time_settings kgs-genmove_cleanup kgs-rules kgs-chat kata-get-rules kata-set-rules kata-set-rule
+    kata-raw-nn kata-list-params kata-get-param analyze genmove_analyze kata-search_analyze final_score final_status_list
+    lz-analyze lz-genmove_analyze kata-analyze kata-genmove_analyze cgos-genmove_analyze gogui-analyze_commands clear_cache
     set_position kata-list_time_settings
 """
 
@@ -452,14 +453,32 @@ def test_the_move_is_one_of_those_that_are_allowed_and_so_is_the_search(command:
 
 def test_an_analysis_searches_the_moves_that_are_allowed() -> None:
     talk = Searching()
-    shown = lambda line: set(re.findall(r"info move (\w+) visits", talk.raw(line)))  # noqa: E731
-    talk.engine.inbox.waiting.clear()
-    threading.Timer(0.3, talk.engine.inbox.waiting.set).start()
+
+    def shown(line: str) -> set[str]:
+        talk.engine.inbox.waiting.clear()
+        threading.Timer(0.3, talk.engine.inbox.waiting.set).start()
+        return set(re.findall(r"info move (\w+) visits", talk.raw(line)))
+
     assert shown("lz-analyze b 5 allow b A1,B2 1") == {"A1", "B2"}
     assert talk.search.tree is not None
     moves = talk.search.tree.moves_of(0)["move"]
     assert {to_gtp(int(move), 5) for move in moves} == {"A1", "B2"} and talk.search.tree.visits(0) > 10
     assert "C3" not in shown("kata-analyze b 5 avoid b C3 1") and "C3" in shown("kata-analyze b 5 avoid w C3 1")
+
+
+@pytest.mark.parametrize("command", ["lz-analyze", "kata-analyze", "analyze"])
+def test_an_analysis_says_nothing_before_the_first_visit(command: str) -> None:
+    """A net that still loads, or a line that comes at once: a graph would show 50%."""
+    talk = Searching()
+    assert talk.raw(command) == "=\n\n"  # the next line is there already
+
+
+def test_a_move_is_searched_told_and_not_played() -> None:
+    talk = Searching()
+    told = talk.raw("kata-search_analyze b 5")
+    assert told.startswith("=\ninfo move ") and re.search(r"\nplay \w+\n\n$", told) and not talk.player.board.moves
+    told = talk.raw("genmove_analyze b 5")
+    assert told.startswith("=\ninfo move ") and re.search(r"\nplay \w+\n\n$", told) and len(talk.player.board.moves) == 1
 
 
 def test_lines_of_reports() -> None:
@@ -529,10 +548,94 @@ def test_rules_do_not_make_a_player_agree_who_was_told_not_to() -> None:
     assert scores == ["B+17.5", "B+5.5"]  # 25 points; 15, and two for White
 
 
+FULL = {
+    "friendlyPassOk": True, "hasButton": False, "ko": "POSITIONAL", "scoring": "AREA", "suicide": False, "tax": "NONE",
+    "whiteHandicapBonus": "0",
+}  # fmt: skip
+
+
+def test_rules_as_json(talk: Talk) -> None:
+    rules = lambda: json.loads(talk.ask("kata-get-rules"))  # noqa: E731
+    assert rules() == FULL
+    for name, ko, bonus in (
+        ("chinese", "POSITIONAL", "N"), ("chinese-ogs", "POSITIONAL", "N"), ("aga", "SITUATIONAL", "N-1"),
+        ("new-zealand", "SITUATIONAL", "0"), ("new_zealand", "SITUATIONAL", "0"), ("Japanese", "POSITIONAL", "N-1"),
+    ):  # fmt: skip
+        talk.ask(f"kata-set-rules {name}")
+        assert rules() == {**FULL, "ko": ko, "whiteHandicapBonus": bonus}, name
+    talk.ask("kata-set-rules tromp-taylor")
+    assert rules() == {**FULL, "friendlyPassOk": False}
+    talk.ask('kata-set-rules {"ko": "simple", "whiteHandicapBonus": "N"}')  # the others stay
+    assert rules() == {**FULL, "friendlyPassOk": False, "ko": "SIMPLE", "whiteHandicapBonus": "N"}
+    assert talk.player.board.ko_rule == "simple"
+    talk.ask(f"kata-set-rules {json.dumps(FULL)}")
+    assert rules() == FULL
+    talk.ask("kata-set-rule ko SITUATIONAL")
+    talk.ask("kata-set-rule friendlyPassOk false")
+    assert rules() == {**FULL, "ko": "SITUATIONAL", "friendlyPassOk": False}
+
+
+def test_rules_that_are_not_played_here_are_refused_by_name(talk: Talk) -> None:
+    before = talk.ask("kata-get-rules")
+    for given, why in (
+        ('{"scoring":"TERRITORY"}', 'rules: scoring "TERRITORY" is not possible here, only "AREA"'),
+        ('{"suicide":true}', "rules: suicide true is not possible here, only false"),
+        ('{"tax":"ALL"}', 'only "NONE"'),
+        ('{"suicide":0}', "suicide 0 is not possible"),
+        ('{"hasButton":true,"ko":"SIMPLE"}', "hasButton true"),
+        ('{"gravity":1}', "there is no field gravity"),
+        ('{"ko":' + "[" * 100_000, "a name or a JSON object"),
+        ("{", "a name or a JSON object"),
+        ("stone-scoring", "one of chinese"),
+        ("chines", "(chinese?)"),
+        ("", "one of chinese"),
+    ):
+        assert why in talk.refuse(f"kata-set-rules {given}"), given
+    assert "is not possible here" in talk.refuse("kata-set-rule tax SEKI")
+    assert "FIELD VALUE" in talk.refuse("kata-set-rule ko")
+    assert talk.ask("kata-get-rules") == before
+
+
+def test_what_the_nets_alone_say() -> None:
+    """White's view; a policy net that likes C4, turned or not, and a value net that counts stones."""
+    search = Search(SearchParams(threads=1), policy=FakePolicy({7: 0.5}), value=FakeValue(lambda own, other: 0.6))
+    talk = Talk()
+    talk.player = Player(lambda size: search, Manners(), size=5)
+    talk.ask("play b A1")
+    for word, count in (("0", 1), ("ALL", 8)):
+        answers = talk.ask(f"kata-raw-nn {word}").split("symmetry ")[1:]
+        assert len(answers) == count
+        for k, answer in enumerate(answers):
+            number, *words = answer.split()
+            assert number == str(k)
+            said = dict(zip(words[:6:2], words[1:6:2], strict=True))
+            assert said == {"whiteWin": "0.800000", "whiteLoss": "0.200000", "noResult": "0.000000"} and words[6] == "policy"
+            chances = words[7:]
+            assert len(chances) == 25 and chances[20] == "NAN" and chances[7] == "0.500000"
+    talk.ask("play w C3")
+    assert "whiteWin 0.200000" in talk.ask("kata-raw-nn 3")
+    for wrong in ("", "8", "-1", "0 1", "x"):
+        assert "symmetry" in talk.refuse(f"kata-raw-nn {wrong}")
+    search.close()
+
+
+def test_a_player_without_nets_says_that_it_has_none(talk: Talk) -> None:
+    assert "no nets" in talk.refuse("kata-raw-nn 0")
+
+
+def test_parameters_are_told() -> None:
+    talk = Searching()
+    names = talk.ask("kata-list-params").split()
+    assert {"seconds", "simulations", "resign", "lam", "c_puct", "threads"} <= set(names)
+    assert all(talk.ask(f"kata-get-param {name}") for name in names)
+    assert talk.ask("kata-get-param lam") == str(talk.search.params.lam) and talk.ask("kata-get-param ponder") == "false"
+    assert "kata-list-params" in talk.refuse("kata-get-param playoutDoublingAdvantage")
+
+
 def test_rules_chat_and_the_rest(talk: Talk) -> None:
     talk.ask("kgs-rules chinese")
     talk.ask("kgs-rules japanese")
-    assert any("Japanese" in text for text in talk.said)
+    assert any("japanese" in text for text in talk.said)
     talk.refuse("kgs-rules chess")
     assert "program" in talk.ask("kgs-chat game somebody hello there")
     talk.ask("genmove b")
