@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,9 +32,9 @@ from pipelines.options import OptionError
 from pipelines.wiring import CONF, plain
 from tests.boards import scaled
 from tests.ctrl_c import hear_ctrl_c
+from tests.gtp_talk import Talk, fuzzed_lines
 
 ROOT = Path(__file__).resolve().parent.parent
-ANSWER = re.compile(r"[=?]\d* ?(?:[^\n\x00-\x09\x0b-\x1f\x7f]*\n)(?:[^\n\x00-\x09\x0b-\x1f\x7f]+\n)*\n")
 NAN = float("nan")
 WANTED = """
     protocol_version name version known_command list_commands quit boardsize clear_board komi get_komi play undo genmove
@@ -45,33 +44,6 @@ WANTED = """
     lz-analyze lz-genmove_analyze kata-analyze kata-genmove_analyze cgos-genmove_analyze gogui-analyze_commands clear_cache
     set_position kata-list_time_settings
 """
-
-
-class Talk:
-    """An engine whose answers are looked at one by one."""
-
-    def __init__(self, size: int = 5, **manners: object):
-        self.out = io.BytesIO()
-        self.said: list[str] = []
-        thinker = RandomPlayer(seed=1)
-        self.player = Player(lambda size: thinker, Manners(**manners), size=size, log=self.said.append)  # type: ignore[arg-type]
-        self.engine = Engine(lambda: self.player, self.out, version="1.2", log=self.said.append)
-
-    def raw(self, line: str) -> str:
-        start = self.out.tell()
-        self.engine.answer(line)
-        return self.out.getvalue()[start:].decode()
-
-    def ask(self, line: str) -> str:
-        """The text of an answer that must be a success."""
-        answer = self.raw(line)
-        assert ANSWER.fullmatch(answer) and answer.startswith("="), answer
-        return answer[1:].strip()
-
-    def refuse(self, line: str) -> str:
-        answer = self.raw(line)
-        assert ANSWER.fullmatch(answer) and answer.startswith("?") and answer.count("\n") == 2, answer
-        return answer[1:].strip()
 
 
 @pytest.fixture
@@ -669,53 +641,6 @@ def test_a_controller_that_is_gone_ends_the_engine() -> None:
 
 
 # --- fuzz
-
-TEXT = """b w black WHITE pass resign A1 c3 T19 I5 Z99 0 1 2 5 9 19 -1 1.5 1e9 nan 99999999999999999999 true dead alive seki
-    interval avoid allow maxmoves ownership # = ? ' %s {} ../x none absolute byoyomi canadian ü 💥"""
-WORDS = [*TEXT.split(), "\x00", "\x1b[2J", "\u2028", "x" * 300]
-
-
-def fuzzed_lines(count: int, seed: int) -> Iterator[str]:
-    """Mostly commands with wild arguments, some moves that make games, some noise."""
-    random = np.random.default_rng(seed)
-    names = [name for name in COMMANDS if name not in ("quit", "printsgf")]
-    for _ in range(count):
-        kind = random.random()
-        if kind < 0.3:
-            letter = "bw"[random.integers(2)]
-            point = f"{'ABCDE'[random.integers(5)]}{random.integers(1, 6)}"
-            yield ["genmove " + letter, f"play {letter} {point}", "undo", f"play {letter} pass", "kgs-genmove_cleanup " + letter][
-                random.choice(5, p=[0.45, 0.35, 0.1, 0.05, 0.05])
-            ]
-        elif kind < 0.32:
-            yield f"boardsize {random.integers(2, 7)}"
-        elif kind < 0.9:
-            words = [WORDS[k] for k in random.integers(len(WORDS), size=random.integers(0, 4))]
-            number = f"{random.integers(10**6)} " if random.random() < 0.3 else ""
-            yield f"{number}{names[random.integers(len(names))]} {' '.join(words)}"
-        else:
-            yield bytes(random.integers(0, 256, random.integers(0, 40), np.uint8)).decode("utf-8", "replace").replace("\n", " ")
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_2000_fuzzed_lines(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    talk = Talk()
-    for line in fuzzed_lines(scaled(2000, 50), seed):
-        before = talk.player.board.copy()
-        answer = talk.raw(line)
-        words = line.split()
-        if answer:
-            streamed = answer.startswith(tuple(f"={n}\n" for n in ("", *words[:1])))
-            assert ANSWER.fullmatch(answer) or (streamed and answer.endswith("\n\n")), (line, answer)
-            assert answer.count("\n\n") == 1 and "Traceback" not in answer and "internal error" not in answer, (line, answer)
-        after = talk.player.board
-        if "genmove" in line and "reg" not in line and answer.startswith("=") and len(after.moves) > len(before.moves):
-            move, colour = after.moves[-1]
-            assert before.is_legal(move, colour), (line, answer)
-    talk.player.board.check()
-    assert not any("Traceback" in text for text in talk.said)
-    assert not list(tmp_path.iterdir())
 
 
 class Honest(Player):
