@@ -201,8 +201,8 @@ def prior(engine: "Engine", arguments: list[str]) -> str:
     report = player.thinker.think(player.position(player.board.to_play), Limits(simulations=1))
     priors = np.zeros(player.board.size**2)
     for candidate in report.candidates:
-        if candidate.point != PASS:
-            priors[candidate.point] = candidate.prior
+        if candidate.move != PASS:
+            priors[candidate.move] = candidate.prior
     return matrix(priors, player.board.size)
 
 

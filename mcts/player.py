@@ -398,19 +398,19 @@ class Player:
         open_moves = set(sensible_moves(board))
         if not open_moves:
             return PASS, "nothing sensible is left"
-        if (has_passed(board) or best.point == PASS) and is_won(board, self.rollouts(), agreed=agreed):
-            return PASS, "" if best.point == PASS else "the opponent passed, and the game is won"
-        if best.point == PASS:
+        if (has_passed(board) or best.move == PASS) and is_won(board, self.rollouts(), agreed=agreed):
+            return PASS, "" if best.move == PASS else "the opponent passed, and the game is won"
+        if best.move == PASS:
             return first_of(board, report, open_moves), "passing would lose as the board stands"
-        if best.point not in open_moves and not board.is_legal(best.point):
-            self.log(f"the thinker wanted {to_gtp(best.point, board.size)}, which is not legal")
+        if best.move not in open_moves and not board.is_legal(best.move):
+            self.log(f"the thinker wanted {to_gtp(best.move, board.size)}, which is not legal")
             return first_of(board, report, open_moves), "its best move is not legal"
-        if best.point not in open_moves:
+        if best.move not in open_moves:
             return first_of(board, report, open_moves), "its best move gains nothing"
         if self.varies():
-            drawn = draw_by_visits([c for c in report.candidates if c.point in open_moves], self.manners.temperature, self.random)
-            return drawn.point, "" if drawn == best else "drawn by visits"
-        return best.point, ""
+            drawn = draw_by_visits([c for c in report.candidates if c.move in open_moves], self.manners.temperature, self.random)
+            return drawn.move, "" if drawn == best else "drawn by visits"
+        return best.move, ""
 
     def clean_up(self, board: Board, report: Report) -> tuple[int, str]:
         """Take dead stones of the opponent off the board one liberty after the other, and pass when there are none."""
@@ -444,7 +444,7 @@ def draw_by_visits(candidates: list[Candidate], temperature: float, random: np.r
 
 def first_of(board: Board, report: Report, moves: set[int]) -> int:
     """The thinker's first choice among these legal moves; if it has said nothing about them, what captures most."""
-    known = [candidate.point for candidate in report.candidates if candidate.point in moves]
+    known = [candidate.move for candidate in report.candidates if candidate.move in moves]
     return known[0] if known else max(sorted(moves), key=lambda move: captures(board, move))
 
 

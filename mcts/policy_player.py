@@ -58,7 +58,7 @@ class PolicyPlayer:
             moves.insert(0 if ends else len(moves), PASS)
         candidates = tuple(
             Candidate(
-                point=move,
+                move=move,
                 visits=1 if move == moves[0] else 0,
                 prior=PASS_PRIOR if move == PASS else float(priors[move]),
                 value=0.0 if np.isnan(standing) else standing,

@@ -53,7 +53,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Candidate:
-    point: int
+    move: int  # a point, or PASS
     visits: int
     prior: float
     value: float  # Q: the mix of the two below that chose

@@ -147,7 +147,7 @@ class Analyst:
             "prior": None,
             "rank": None,
             "surprise": None,
-            "best": to_gtp(best.point, board.size),
+            "best": to_gtp(best.move, board.size),
             "best_value": sign * best.value if value is not None and best.visits else None,
             "best_prior": best.prior,
             "line": [to_gtp(point, board.size) for point in best.line[:LINE]],

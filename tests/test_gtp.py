@@ -399,7 +399,7 @@ class Searching(Talk):
 def visited(player: Player) -> set[str]:
     """Moves that the last search tried."""
     assert player.last is not None
-    return {to_gtp(c.point, 5) for c in player.last.report.candidates if c.visits}
+    return {to_gtp(c.move, 5) for c in player.last.report.candidates if c.visits}
 
 
 @pytest.mark.parametrize("thinker", ["search", "policy"])

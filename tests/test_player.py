@@ -481,7 +481,7 @@ def test_superko_is_not_held_against_others_and_never_broken_oneself(rule: str) 
     for one in (player, loaded):
         assert not one.board.is_legal(take, BLACK)
         report = Search(SearchParams(threads=1, deterministic=True)).think(one.position(BLACK), Limits(simulations=200))
-        assert take not in {candidate.point for candidate in report.candidates}
+        assert take not in {candidate.move for candidate in report.candidates}
         choice = one.genmove(BLACK)
         assert choice.move != take and choice.why == "its best move is not legal"
 
@@ -559,7 +559,7 @@ def test_a_record_is_loaded_as_far_as_wanted_and_written_as_it_was() -> None:
     player.place(dict.fromkeys(handicap_points(3, 9), BLACK), WHITE)
     random = RandomPlayer(seed=3)
     for _ in range(20):
-        player.play(random.think(player.position(player.board.to_play), Limits()).best.point, player.board.to_play)
+        player.play(random.think(player.position(player.board.to_play), Limits()).best.move, player.board.to_play)
     record = player.record(black="a", white="b")
     read = read_games(write_game(record).encode(), source="x", options=ReadOptions(size=9))[0]
     other = player_with(Scripted(), size=9)
@@ -581,8 +581,8 @@ def test_the_policy_player_takes_the_best_sensible_move() -> None:
         . . . O .
     """)
     report = thinker.think(board, Limits())
-    assert report.best.point == drawn.point("a")  # the corner is an eye
-    assert {c.point for c in report.candidates} == {*sensible_moves(board), PASS}
+    assert report.best.move == drawn.point("a")  # the corner is an eye
+    assert {c.move for c in report.candidates} == {*sensible_moves(board), PASS}
     assert report.best.prior > report.candidates[1].prior
 
 
