@@ -96,7 +96,7 @@ def legend(found: dict[str, Any]) -> list[str]:
         )
     texts.append(
         "policy: how likely a move is to the policy net; rank: its place there; bits: surprise, -log2 of policy; "
-        "preferred: the search's own choice, with its policy, Black's chance after it, and what follows."
+        "preferred: the program's own choice, how likely the policy net finds it, Black's chance after it, and what follows."
     )
     return [*texts, *([TRUST] if has(found, "value") else [])]
 

@@ -20,6 +20,7 @@ from mcts.protocols import Candidate, Limits, Report, Watch
 from pipelines import analyze_game, fonts
 from pipelines.analyze_game import GameError, named
 from pipelines.wiring import CONF
+from tests.damage import run_watched, script
 from tests.tiny_nets import POLICY, tiny_net, write_checkpoint
 
 SGF = "(;GM[1]FF[4]SZ[9]KM[6.5]PB[Ann]PW[Bo]RE[B+R];B[ee]C[good];W[cc](;B[gg];W[];B[cg])(;B[aa]))"
@@ -260,7 +261,11 @@ def test_the_policys_surprise(tmp_path: Path) -> None:
 
 
 def test_games_that_cannot_be_analysed(tmp_path: Path) -> None:
-    for text, reason in (("nothing", "not sgf: "), ("(;SZ[9];B[ee];W[ee])", "move 2"), ("(;SZ[25];B[ee])", "other size: 25x25")):
+    for text, reason in (
+        ("nothing", "(?i)not sgf: "),
+        ("(;SZ[9];B[ee];W[ee])", "move 2"),
+        ("(;SZ[25];B[ee])", "other size: 25x25"),
+    ):
         (tmp_path / "a game.sgf").write_text(text)
         with pytest.raises(GameError, match=reason):
             analyze_game.run(config(tmp_path, "search=policy_only"))
@@ -354,6 +359,25 @@ def test_handicap_and_set_up_are_played_over(tmp_path: Path) -> None:
     rows = analyze_game.run(config(tmp_path, "search=policy_only"))["moves"]
     assert [row["colour"] for row in rows] == list("WBW")
     assert {BLACK, WHITE} == {1, -1}
+
+
+def test_the_script_judges_a_game_and_says_in_one_line_what_is_none(tmp_path: Path) -> None:
+    """Rollouts alone: scores, points lost and a last row, in the table and in all files."""
+    game, none = tmp_path / "it's 囲碁 (1).sgf", tmp_path / "none.sgf"
+    game.write_text(SGF.replace("KM[6.5]", ""), encoding="utf-8")
+    none.write_bytes(b"")
+    how = ("search=uct", "policy=none", "value=none", "seconds=null", "simulations=200", "threads=1", f"output={tmp_path}")
+    done = run_watched(script("analyze_game", str(game), *how), seconds=120)
+    assert done.kind == "well", done
+    for said in ("komi not known, 7.5 taken", " score ", " points ", " end ", "After move 5: Black wins", "How far to trust it"):
+        assert said in done.out, (said, done.out)
+    found = json.loads(game.with_suffix(".json").read_text(encoding="utf-8"))
+    assert all(row["score"] is not None for row in (*found["moves"], found["end"])) and not found["komi_known"]
+    text = game.with_name(f"{game.stem}.analysis.sgf").read_text(encoding="utf-8")
+    assert text.count("SBKV[") >= 6 and "LB[" in text and "; score " in text
+    assert game.with_suffix(".png").stat().st_size > 10_000
+    refused = run_watched(script("analyze_game", str(none), *how), seconds=120)
+    assert refused.kind == "refused" and refused.err.strip().lower().endswith("none.sgf: not sgf: the file is empty"), refused
 
 
 def test_a_bare_word_is_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
