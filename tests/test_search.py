@@ -397,6 +397,23 @@ def test_a_move_at_once_is_that_of_the_tree_where_there_is_one() -> None:
     search.close()
 
 
+class LikesSeven:
+    """A tree policy."""
+
+    name = "likes seven"
+
+    def weigh(self, boards: np.ndarray, leaves: np.ndarray, count: int, weights: np.ndarray) -> None:
+        weights[:count] = 1
+        weights[:count, 7] = 9
+
+
+@pytest.mark.parametrize("policy", [None, Broken(FakePolicy({12: 0.9}))])
+def test_a_move_at_once_without_a_policy_net_is_the_tree_policys_first_choice(policy: Net | None) -> None:
+    search = Search(SearchParams(threads=1, nodes=100), policy=policy, value=material(), tree_policy=LikesSeven())
+    assert search.at_once(Board(5), 5.0).best.move == 7
+    search.close()
+
+
 @pytest.mark.clock
 @pytest.mark.parametrize("net", [None, Silent(FakePolicy()), Broken(FakePolicy()), Late(FakePolicy(), 1.0)])
 def test_a_move_at_once_does_not_wait_longer_than_it_may(net: Net | None) -> None:
