@@ -90,7 +90,8 @@ def legend(found: dict[str, Any]) -> list[str]:
             "cost: what the move took off its player's chance, below 0 the search had thought too little of it."
         )
         texts.append(
-            "score: who leads by how many points, the mean of rollouts less komi; points: what the move took off its player's."
+            "score: who leads by how many points, the mean of rollouts less komi; points: what the move took off its player's, "
+            "uncertain by about 8 at 150 simulations a move and by 2 at 1,500."
             if has(found, "score")
             else NO_SCORE
         )
