@@ -9,19 +9,25 @@ waits. Whatever goes wrong is one line to the controller; a fault of the program
     read -> clean (comments, control characters) -> id, command, arguments -> COMMANDS[command](engine, arguments) -> write
 """
 
+import errno
 import queue
 import threading
 import traceback
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from mcts import gtp_analysis  # noqa: F401  (enters its commands)
+from data.errors import first_line
+from mcts import gtp_analysis, gtp_inside, gtp_rules  # noqa: F401  (they enter their commands)
 from mcts.gtp_arguments import GtpError
 from mcts.gtp_commands import COMMANDS
 from mcts.player import Player
 
 MAX_SHOWN = 200  # characters of a message
 CONTROL = {code: None for code in (*range(32), 127) if chr(code) not in "\t\n"} | {ord("\t"): " "}
+
+
+class Unwritable(BrokenPipeError):
+    """Answers can't be written, though somebody may still listen: a full disk, a closed descriptor."""
 
 
 class Inbox:
@@ -84,13 +90,15 @@ class Engine:
         return self.make_player()
 
     def serve(self, stream: BinaryIO) -> None:
-        """Answer until `quit`, the end of the input, or nobody reads the answers any more."""
+        """Answer until `quit`, the end of the input, or nobody reads the answers any more; raises `Unwritable`."""
         self.inbox.read(stream)
         try:
             for line in self.inbox:
                 self.answer(line)
                 if not self.running:
                     break
+        except Unwritable:
+            raise
         except BrokenPipeError:
             self.log("the controller is gone")
 
@@ -135,5 +143,11 @@ class Engine:
 
     def write(self, text: str) -> None:
         self.trace(f"<< {text.rstrip()}")
-        self.out.write(text.encode("utf-8", "replace"))
-        self.out.flush()
+        try:
+            self.out.write(text.encode("utf-8", "replace"))
+            self.out.flush()
+        except BrokenPipeError:
+            raise
+        except (OSError, ValueError) as error:  # ValueError: closed on our side
+            why = getattr(error, "strerror", None) or first_line(error)
+            raise Unwritable(errno.EIO, f"no answer can be written to standard output: {why}") from None

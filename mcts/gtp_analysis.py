@@ -1,10 +1,12 @@
 """GTP commands that tell what the engine thinks while it thinks, and overlays for GoGui.
 
-lz-analyze, kata-analyze                     lines every so often, until the next line comes in
-lz-genmove_analyze, kata-genmove_analyze     the same while a move is searched, and then the move
+lz-analyze, kata-analyze                     lines every so often, until the next line comes in; analyze is short for the first
+lz-genmove_analyze, kata-genmove_analyze     the same while a move is searched, and then the move; genmove_analyze likewise
+kata-search_analyze                          the same, and the move is not played
 cgos-genmove_analyze                         one line of JSON, and the move
 """
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ import numpy as np
 from data.coords import PASS, to_gtp
 from mcts.gtp_arguments import COLOURS, GtpError, colour, number, take, vertex, whole
 from mcts.gtp_commands import command, name_of
+from mcts.player import Choice
 from mcts.protocols import Limits, Report
 from mcts.report import Wanted, to_cgos, to_kata, to_lz, to_table
 
@@ -33,7 +36,7 @@ FLAGS = (
 Line = Callable[["Engine", Report, int, Wanted], str]
 
 
-@command("lz-genmove_analyze")
+@command("lz-genmove_analyze", "genmove_analyze")
 def lz_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
     return genmove_with(engine, arguments, lz_line)
 
@@ -41,6 +44,16 @@ def lz_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
 @command("kata-genmove_analyze")
 def kata_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
     return genmove_with(engine, arguments, kata_line)
+
+
+@command("kata-search_analyze")
+def kata_search_analyze(engine: "Engine", arguments: list[str]) -> str:
+    player = engine.player
+    kept = copy.deepcopy(player.sides)
+    try:
+        return genmove_with(engine, arguments, kata_line, player.choose)
+    finally:
+        player.sides = kept
 
 
 @command("cgos-genmove_analyze")
@@ -54,7 +67,7 @@ def cgos_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
     return f"play {name_of(engine, choice)}"
 
 
-@command("lz-analyze")
+@command("lz-analyze", "analyze")
 def lz_analyze(engine: "Engine", arguments: list[str]) -> str:
     return analyze_with(engine, arguments, lz_line)
 
@@ -73,19 +86,23 @@ def kata_line(engine: "Engine", report: Report, who: int, wanted: Wanted) -> str
     return to_kata(report, board.size, engine.player.area_komi, who, wanted)
 
 
-def genmove_with(engine: "Engine", arguments: list[str], line: Line) -> str:
+def genmove_with(engine: "Engine", arguments: list[str], line: Line, find: Callable[..., Choice] | None = None) -> str:
     who, wanted = analysis(engine, arguments)
     spoken: list[bool] = []
 
     def watch(report: Report) -> None:
+        if has_visits(report):
+            say(report)
+
+    def say(report: Report) -> None:
         if not spoken:  # only now: until there is something to say it may still become an error
             engine.begin_stream()
         spoken.append(True)
         engine.write(line(engine, report, who, wanted) + "\n")
 
-    choice = engine.player.genmove(who, watch, wanted.interval, only=wanted.only)
+    choice = (find or engine.player.genmove)(who, watch, wanted.interval, only=wanted.only)
     if not spoken:
-        watch(choice.report)
+        say(choice.report)
     return f"play {name_of(engine, choice)}"
 
 
@@ -97,11 +114,17 @@ def analyze_with(engine: "Engine", arguments: list[str], line: Line) -> str:
     engine.begin_stream()
 
     def watch(report: Report) -> None:
-        engine.write(line(engine, report, who, wanted) + "\n")
+        if has_visits(report):
+            engine.write(line(engine, report, who, wanted) + "\n")
 
     watch(player.analyze(who, engine.inbox.waiting, watch, wanted.interval, only=wanted.only))
     engine.inbox.waiting.wait()
     return ""
+
+
+def has_visits(report: Report) -> bool:
+    """Before the first visit there is nothing to tell, and a graphical interface would draw it as 50%."""
+    return any(candidate.visits for candidate in report.candidates)
 
 
 def analysis(engine: "Engine", arguments: list[str]) -> tuple[int, Wanted]:
@@ -178,8 +201,8 @@ def prior(engine: "Engine", arguments: list[str]) -> str:
     report = player.thinker.think(player.position(player.board.to_play), Limits(simulations=1))
     priors = np.zeros(player.board.size**2)
     for candidate in report.candidates:
-        if candidate.point != PASS:
-            priors[candidate.point] = candidate.prior
+        if candidate.move != PASS:
+            priors[candidate.move] = candidate.prior
     return matrix(priors, player.board.size)
 
 

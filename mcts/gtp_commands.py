@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     from mcts.gtp import Engine
 
 MAX_SGF = 8 << 20  # bytes of a file to load
-KO_OF_RULES = {
-    "chinese": "positional",
-    "japanese": "positional",
-    "aga": "situational",
-    "new_zealand": "situational",
-    "tromp-taylor": "positional",
-}
 
 Handler = Callable[["Engine", list[str]], str]
 COMMANDS: dict[str, Handler] = {}
@@ -188,17 +181,6 @@ def hand_out(engine: "Engine", points: list[int]) -> str:
     return " ".join(to_gtp(point, board.size) for point in points)
 
 
-@command("kgs-rules", "kata-set-rules")
-def kgs_rules(engine: "Engine", arguments: list[str]) -> str:
-    rules = " ".join(arguments).lower()
-    if rules not in KO_OF_RULES:
-        raise GtpError(f"rules: one of {', '.join(KO_OF_RULES)}")
-    if rules == "japanese":
-        engine.log("Japanese rules were asked for; area is counted here all the same, less what handicap stones are worth")
-    engine.player.set_rules(KO_OF_RULES[rules], counting=rules, agreed=rules != "tromp-taylor")
-    return ""
-
-
 @command("kgs-chat")
 def kgs_chat(engine: "Engine", arguments: list[str]) -> str:
     last = engine.player.last
@@ -252,9 +234,9 @@ def load_record(path: Path) -> GameRecord:
     if isinstance(game, Rejected) and game.reason == "other size":
         game = read_games(content, source=path.name, options=ReadOptions(size=int(game.detail.split("x")[0])), positions=True)[0]
     if isinstance(game, Rejected):
-        raise NoGame(f"{game.reason} {game.detail}")
+        raise NoGame(f"{game.reason}: {game.detail}" if game.detail else game.reason)
     if not MIN_SIZE <= game.size <= MAX_SIZE:
-        raise NoGame(f"other size {game.size}x{game.size}")
+        raise NoGame(f"other size: {game.size}x{game.size}")
     return game
 
 

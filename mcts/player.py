@@ -31,7 +31,7 @@ from mcts.rollouts import Rollouts
 RESIGN = -1  # instead of a move
 VARIED_TURNS = 30  # of a game, to which the temperature applies
 USUAL_KOMI = (0.0, 10.0)  # of the games that value nets learn from, and what handicap stones are worth
-AT_ONCE = 0.1  # seconds that must be left to ask a search for what it would look at first
+AT_ONCE = 0.2  # seconds that a move at once may take, as long as the clock does not say that less is left
 NAKADE = 6  # stones that may fill an eye from within
 
 
@@ -274,11 +274,10 @@ class Player:
         if self.board.ended and self.board.size in self.known:  # what was searched took the game for over
             self.thinker.forget()
         hurry, waited = self.wait_for_thinker(side.clock)
-        at_once = hurry and side.clock.hard_limit() > AT_ONCE
         planned, extra = self.plan(side.clock, waited)
         limits = self.limits(planned, extra, only)
         if hurry:
-            report, failed = self.hurry(board, at_once=at_once), "time is short"
+            report, failed = self.hurry(board, side.clock)
         else:
             report, failed = self.think(board, limits, watch, every)
         if only is not None:
@@ -292,15 +291,18 @@ class Player:
         self.last = Choice(move, report, seconds, failed or why)
         return self.last
 
-    def hurry(self, board: Board, *, at_once: bool) -> Report:
-        """A move in milliseconds: what the thinker would look at first, if it is there and can say so, else any sensible one."""
-        thinker = self.known.get(self.board.size)
-        if at_once and hasattr(thinker, "at_once"):
-            try:
-                return thinker.at_once(board)  # type: ignore[union-attr]
-            except Exception:
-                self.log(f"the thinker failed, a sensible move is played instead\n{traceback.format_exc().rstrip()}")
-        return self.fallback.think(board, Limits())
+    def hurry(self, board: Board, clock: Clock) -> tuple[Report, str]:
+        """A move in milliseconds: what the thinker can say at once; a random sensible one while nets still load.
+
+        A clock that says 0 may mean 0.9 s, cut to whole seconds, so it does not shorten the time that the thinker has."""
+        thinker, left = self.known.get(self.board.size), clock.hard_limit()
+        if thinker is None:
+            return self.fallback.think(board, Limits()), "time is short, and nets are still loading"
+        try:
+            return thinker.at_once(board, min(AT_ONCE, left / 2) if left > 0 else AT_ONCE), "time is short"
+        except Exception as error:
+            self.log(f"the thinker failed, a sensible move is played instead\n{traceback.format_exc().rstrip()}")
+            return self.fallback.think(board, Limits()), f"time is short, and the thinker failed: {error}"
 
     def think(self, board: Board, limits: Limits, watch: Watch | None, every: float) -> tuple[Report, str]:
         thinker = self.thinker  # what can't be opened is an error, and no reason to play anything
@@ -396,19 +398,19 @@ class Player:
         open_moves = set(sensible_moves(board))
         if not open_moves:
             return PASS, "nothing sensible is left"
-        if (has_passed(board) or best.point == PASS) and is_won(board, self.rollouts(), agreed=agreed):
-            return PASS, "" if best.point == PASS else "the opponent passed, and the game is won"
-        if best.point == PASS:
+        if (has_passed(board) or best.move == PASS) and is_won(board, self.rollouts(), agreed=agreed):
+            return PASS, "" if best.move == PASS else "the opponent passed, and the game is won"
+        if best.move == PASS:
             return first_of(board, report, open_moves), "passing would lose as the board stands"
-        if best.point not in open_moves and not board.is_legal(best.point):
-            self.log(f"the thinker wanted {to_gtp(best.point, board.size)}, which is not legal")
+        if best.move not in open_moves and not board.is_legal(best.move):
+            self.log(f"the thinker wanted {to_gtp(best.move, board.size)}, which is not legal")
             return first_of(board, report, open_moves), "its best move is not legal"
-        if best.point not in open_moves:
+        if best.move not in open_moves:
             return first_of(board, report, open_moves), "its best move gains nothing"
         if self.varies():
-            drawn = draw_by_visits([c for c in report.candidates if c.point in open_moves], self.manners.temperature, self.random)
-            return drawn.point, "" if drawn == best else "drawn by visits"
-        return best.point, ""
+            drawn = draw_by_visits([c for c in report.candidates if c.move in open_moves], self.manners.temperature, self.random)
+            return drawn.move, "" if drawn == best else "drawn by visits"
+        return best.move, ""
 
     def clean_up(self, board: Board, report: Report) -> tuple[int, str]:
         """Take dead stones of the opponent off the board one liberty after the other, and pass when there are none."""
@@ -442,7 +444,7 @@ def draw_by_visits(candidates: list[Candidate], temperature: float, random: np.r
 
 def first_of(board: Board, report: Report, moves: set[int]) -> int:
     """The thinker's first choice among these legal moves; if it has said nothing about them, what captures most."""
-    known = [candidate.point for candidate in report.candidates if candidate.point in moves]
+    known = [candidate.move for candidate in report.candidates if candidate.move in moves]
     return known[0] if known else max(sorted(moves), key=lambda move: captures(board, move))
 
 

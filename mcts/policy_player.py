@@ -58,7 +58,7 @@ class PolicyPlayer:
             moves.insert(0 if ends else len(moves), PASS)
         candidates = tuple(
             Candidate(
-                point=move,
+                move=move,
                 visits=1 if move == moves[0] else 0,
                 prior=PASS_PRIOR if move == PASS else float(priors[move]),
                 value=0.0 if np.isnan(standing) else standing,
@@ -69,6 +69,10 @@ class PolicyPlayer:
             for move in moves
         )
         return Report(candidates, candidates[0].value, 1, time.monotonic() - started)
+
+    def at_once(self, board: Board, seconds: float) -> Report:
+        """One answer of the net, however long it takes: there is no quicker one here."""
+        return self.think(board, Limits())
 
     def priors(self, board: Board, packed: np.ndarray) -> np.ndarray:
         """float [points], summing to 1 with moves that are not legal."""

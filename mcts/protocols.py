@@ -53,7 +53,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Candidate:
-    point: int
+    move: int  # a point, or PASS
     visits: int
     prior: float
     value: float  # Q: the mix of the two below that chose
@@ -92,6 +92,10 @@ class Thinker(Protocol):
     def think(self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0) -> Report:
         """`watch` is called with what is known every so many seconds, from the thread that called. What was found out about
         moves that were played meanwhile is used again. The board, which also tells komi and history, is not changed."""
+        ...
+
+    def at_once(self, board: Board, seconds: float) -> Report:
+        """The best that can be said within so many seconds, which are a fraction of one."""
         ...
 
     def forget(self) -> None:

@@ -41,7 +41,7 @@ def to_lz(report: Report, size: int, wanted: Wanted | None = None) -> str:
     parts = []
     for order, c in enumerate(choose(report, wanted or Wanted())):
         numbers = f"winrate {tens(c.winrate())} prior {tens(c.prior)} lcb {tens(lower_bound(c))}"
-        parts.append(f"info move {to_gtp(c.point, size)} visits {c.visits} {numbers} order {order} pv {moves(c.line, size)}")
+        parts.append(f"info move {to_gtp(c.move, size)} visits {c.visits} {numbers} order {order} pv {moves(c.line, size)}")
     return " ".join(parts)
 
 
@@ -52,7 +52,7 @@ def to_kata(report: Report, size: int, komi: float, to_play: int, wanted: Wanted
     for order, c in enumerate(choose(report, wanted)):
         bound = lower_bound(c)
         parts.append(
-            f"info move {to_gtp(c.point, size)} visits {c.visits} utility {c.value:.4f} winrate {c.winrate():.4f} "
+            f"info move {to_gtp(c.move, size)} visits {c.visits} utility {c.value:.4f} winrate {c.winrate():.4f} "
             f"prior {c.prior:.5f} lcb {bound:.4f} utilityLcb {2 * bound - 1:.4f} order {order} pv {moves(c.line, size)}"
         )
     if wanted.root:
@@ -70,7 +70,7 @@ def to_cgos(report: Report, size: int, komi: float, to_play: int) -> str:
     score = {} if lead is None else {"score": round(lead, 2)}
     shown = [
         {
-            "move": to_gtp(c.point, size),
+            "move": to_gtp(c.move, size),
             "visits": c.visits,
             "winrate": round(c.winrate(), 4),
             "prior": round(c.prior, 5),
@@ -94,7 +94,7 @@ def to_table(report: Report, size: int, *, rows: int = SHOWN) -> str:
     ]
     for c in report.candidates[:rows]:
         lines.append(
-            f"{to_gtp(c.point, size):>5} {c.visits:7,} {100 * c.prior:5.1f}% {percent(c.value):>6} {percent(c.net_value):>6} "
+            f"{to_gtp(c.move, size):>5} {c.visits:7,} {100 * c.prior:5.1f}% {percent(c.value):>6} {percent(c.net_value):>6} "
             f"{percent(c.rollout_value):>6}  {moves(c.line[:10], size)}"
         )
     return "\n".join(lines)

@@ -72,6 +72,9 @@ class RolloutPlayer:
                 watch(self.report(board, moves, wins, tries, began))
         return self.report(board, moves, wins, tries, began)
 
+    def at_once(self, board: Board, seconds: float) -> Report:
+        return self.think(board, Limits(seconds=seconds))
+
     def moves(self, board: Board) -> list[int]:
         """Legal moves that fill no own eye; a pass where there are none, or where it wins after the opponent's."""
         colour = board.to_play

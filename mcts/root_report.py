@@ -59,13 +59,13 @@ def by_visits(tree: Tree, candidate: Candidate) -> tuple[bool, int, float, float
 
 def by_priors(tree: Tree, candidate: Candidate) -> tuple[int, float]:
     """A pass that wins, then what is sensible, the highest prior first, then a pass, then own eyes."""
-    if candidate.point == PASS:
+    if candidate.move == PASS:
         return (0 if wins_by_pass(tree, candidate) else 2), 0.0
     record = tree.boards[0]
-    sensible = is_sensible(record, to_vertex(candidate.point, tree.size), int(record.to_play))
+    sensible = is_sensible(record, to_vertex(candidate.move, tree.size), int(record.to_play))
     return (1 if sensible else 3), -candidate.prior
 
 
 def wins_by_pass(tree: Tree, candidate: Candidate) -> bool:
-    ends = candidate.point == PASS and tree.store.nodes["passes"][ROOT] == 1
+    ends = candidate.move == PASS and tree.store.nodes["passes"][ROOT] == 1
     return bool(ends and candidate.visits and candidate.value == 1)

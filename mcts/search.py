@@ -12,7 +12,7 @@ Any of the parts may be missing, see `params.py`. Values in the tree are Black's
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
 import numpy as np
@@ -33,6 +33,7 @@ from mcts.tree import Block, Tree
 BLOCKS = 2  # a thread: one in work and one that waits, so that no thread does
 YOUNG = 8  # a tree of n visits is descended for n / 8 leaves at a time, else its first moves are chosen knowing nothing
 NAP = 0.02  # seconds after which whoever waits looks at `Limits.stop`
+KNOWN = 64  # visits kept from earlier searches from which on a move at once is chosen by visits, not by priors
 TURNS_RANDOM = 1 << 21  # symmetries are drawn by a worker nobody else is
 
 
@@ -93,9 +94,19 @@ class Search:
         self.whole = True
         return self.report(thought)
 
-    def at_once(self, board: Board) -> Report:
-        """The first moves that it would look at, by the tree policy; nets are not waited for."""
-        return self.think(board, Limits(seconds=0.0))
+    def at_once(self, board: Board, seconds: float) -> Report:
+        """Report without a simulation: by the visits of the tree that is there, if they are many, else by priors.
+
+        The priors are the policy net's if it answers within so many seconds, else those of the tree policy."""
+        return self.think(board, Limits(simulations=0, seconds=seconds))
+
+    @property
+    def policy(self) -> Net | None:
+        return self.nets[POLICY]
+
+    @property
+    def value(self) -> Net | None:
+        return self.nets[VALUE]
 
     def begin_anew(self) -> None:
         """As if nothing had been searched. A search that was broken off, as by Ctrl-C, may have lost count of what is under way
@@ -190,7 +201,7 @@ class Search:
             self.look()
 
     def begin_root(self) -> None:
-        """Moves for the root; where time does not count, or there is nothing but the policy, its priors are awaited."""
+        """Give the root its moves. Waits for the policy net's priors where time does not count or no simulation follows."""
         assert self.tree
         self.offer_room()
         self.tree.grow_root(self.tree_policy)
@@ -199,15 +210,20 @@ class Search:
             self.tree.ask_root_value()
         self.ask_nets()
         if self.thought.counted or not self.searches:
-            while self.in_flight() and not self.thought.out_of_time():
-                self.take_news(NAP)
-                self.look()
+            self.wait_while(self.in_flight)
+        elif self.thought.limits.simulations == 0 and self.has(POLICY):
+            self.wait_while(lambda: self.queues[POLICY].pending > 0)
         root = self.tree.store.nodes[ROOT]
         passes_first = root.opened == 0 and self.tree.moves_of(ROOT)["move"][0] == PASS
         if root.passes == 1 and passes_first:  # what it leads to is known at once
             self.offer_room()
             self.tree.descend(self.free[0], 1)
             self.ask_nets()
+
+    def wait_while(self, awaited: Callable[[], bool]) -> None:
+        while awaited() and not self.thought.out_of_time():
+            self.take_news(NAP)
+            self.look()
 
     def over(self) -> bool:
         assert self.tree
@@ -395,7 +411,7 @@ class Search:
             kept=self.kept,
             seconds=time.perf_counter() - thought.began,
             extra=thought.extra,
-            searched=self.searches or self.tree.started > 1,
+            searched=self.tree.started > 1 or (self.searches and (thought.limits.simulations != 0 or self.kept >= KNOWN)),
             valued=VALUE in self.asked and self.has(VALUE),
             owner=self.owner(),
             errors=tuple(thought.errors),

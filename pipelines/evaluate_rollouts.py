@@ -150,7 +150,7 @@ def game(options: dict[str, Any], players: dict[str, Any], odds: Any, number: in
     }
     while not board.ended and board.ply < MOST_PLIES * board.size**2:
         report = thinkers[board.to_play].think(board, Limits(simulations=options["simulations"]))
-        board.play(report.best.point)
+        board.play(report.best.move)
     return (np.sign(board.score()) * policys + 1) / 2
 
 

@@ -3,6 +3,7 @@
 Players of Go have Chinese, Japanese and Korean names, and a machine need not have a font for them: `is_drawable` tells.
 """
 
+from contextlib import suppress
 from functools import cache
 
 OWN = "DejaVu Sans"  # comes with Matplotlib
@@ -32,4 +33,26 @@ def characters() -> frozenset[int]:
 
 
 def is_drawable(text: str) -> bool:
+    """Whether there is a font for every character. Matplotlib keeps a list of fonts from when it first ran: before giving up,
+    this looks for those that were installed since."""
+    return knows(text) or (look_for_new() and knows(text))
+
+
+def knows(text: str) -> bool:
     return all(ord(character) in characters() for character in text)
+
+
+@cache
+def look_for_new() -> bool:
+    """Add the fonts that Matplotlib's list lacks; returns whether there were any. Once a process."""
+    from matplotlib import font_manager
+
+    known = {entry.fname for entry in font_manager.fontManager.ttflist}
+    before = len(known)
+    for path in sorted({*font_manager.findSystemFonts()} - known):
+        with suppress(OSError, RuntimeError, ValueError):  # a file that is no font, or none that FreeType reads
+            font_manager.fontManager.addfont(path)
+            known.add(path)
+    families.cache_clear()
+    characters.cache_clear()
+    return len(known) > before

@@ -21,6 +21,7 @@ START = 60.0  # seconds for the first answer of a program
 LOAD = 600.0  # for being told about the time: programs load nets before their clock runs, or compile
 SHORT = 30.0  # for commands that need no thinking
 CLOSE = 3.0  # for saying goodbye
+ECHO = 5.0  # left to a program that has only repeated what it was told, and never answered
 
 
 class EngineError(Exception):
@@ -54,6 +55,7 @@ class GtpEngine:
         self.command = shlex.split(command) if isinstance(command, str) else list(command)
         self.answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self.stray = 0  # lines on its output that belong to no answer
+        self.speaks = False  # it has answered as GTP wants it
         self.broken = False
         stderr: int | IO[bytes] = subprocess.DEVNULL if errors is None else errors.open("ab")
         try:
@@ -86,12 +88,13 @@ class GtpEngine:
             raise self.gone(command) from None
         end = time.monotonic() + timeout
         lines: list[str] = []
+        hint = ""
         while True:
             try:
                 line = self.answers.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 self.broken = True
-                raise TooSlow(f"{self.name} has no answer to {command!r} after {timeout:g} s") from None
+                raise TooSlow(hint or f"{self.name} has no answer to {command!r} after {timeout:g} s") from None
             if line is None:
                 raise self.gone(command)
             if lines and not line.strip():
@@ -100,6 +103,10 @@ class GtpEngine:
                 lines.append(line)
             elif line.strip():
                 self.stray += 1
+                if line.strip() == command and not self.speaks:
+                    hint = f"{self.name} repeats {command!r} instead of answering it: no program that speaks GTP"
+                    end = min(end, time.monotonic() + ECHO)
+        self.speaks = True
         text = "\n".join([lines[0][1:].lstrip("0123456789").strip(), *lines[1:]]).strip()
         if lines[0].startswith("?"):
             raise Refused(f"{self.name} answers {command!r} with: {text}")

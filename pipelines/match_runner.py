@@ -229,7 +229,8 @@ class Match:
         return [f"seed={np.random.SeedSequence([self.seed, k, worker, len(self.done)]).generate_state(1)[0]}"]
 
     def errors_file(self, contestant: Contestant, worker: int) -> Path:
-        return self.folder / f"{re.sub(r'[^-.=() 0-9A-Za-z_]', '_', contestant.name)} {worker}.log"
+        """Such as `policy_only-1.0.log`: a name that a shell takes as it is."""
+        return self.folder / f"{re.sub(r'[^.=0-9A-Za-z_]+', '-', contestant.name).strip('-') or 'engine'}.{worker}.log"
 
     def work(self, worker: int) -> None:
         engines: dict[int, GtpEngine] = {}

@@ -18,7 +18,7 @@ from rich.markup import escape
 from mcts.clock import describe
 from pipelines.console import console, make_table
 from pipelines.match_games import GameRules
-from pipelines.match_plots import ratings, running_rates
+from pipelines.match_plots import FEWEST, ratings, running_rates
 from pipelines.match_scores import VIRTUAL, Interval, bradley_terry, elo_difference, groups, wilson, win_matrix
 
 FAULTS = ("T", "F")  # last letters of results that an engine's fault decided
@@ -171,7 +171,11 @@ def write_summary(folder: Path, summary: dict[str, Any], games: list[dict[str, A
         (f"{p['first']} against {p['second']}", [game["points"] for game in games if is_of(game, p["first"], p["second"])])
         for p in summary["pairs"]
     ]
-    running_rates(folder / "rates.png", pairs, summary["rules"])
+    if max(len(points) for _, points in pairs) < FEWEST:
+        (folder / "rates.png").unlink(missing_ok=True)
+        console.print(f"no rates.png of fewer than {FEWEST} games a pair")
+    else:
+        running_rates(folder / "rates.png", pairs, summary["rules"])
     if len(names) > 2:
         rows = [
             (p["name"], Interval(**summary["elo"][p["name"]]), p["games"])

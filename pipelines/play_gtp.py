@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -19,7 +20,7 @@ from omegaconf import DictConfig
 
 from pipelines.options import OptionError
 from pipelines.thinkers import Thinkers, checked_numbers, counted, thinker_options
-from pipelines.wiring import plain, script
+from pipelines.wiring import explain, plain, script
 
 # The player needs compiled code, and its nets torch or onnxruntime: a thread imports them while the first questions are answered.
 if TYPE_CHECKING:
@@ -151,6 +152,9 @@ def main(cfg: DictConfig) -> None:
     if sys.stderr is None:  # closed by whoever started us
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         sys.stderr = os.fdopen(2, "w", closefd=False)
+    closed = [name for name, stream in (("input", sys.stdin), ("output", sys.stdout)) if stream is None]
+    if closed:
+        raise OptionError(f"standard {closed[0]} is closed: a controller speaks GTP there")
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else prints
     sys.stdout = sys.stderr
@@ -160,6 +164,10 @@ def main(cfg: DictConfig) -> None:
     except KeyboardInterrupt:
         say("\nstopped")
         code = 130
+    except Exception as error:  # told here: a thread reads standard input, and Python could not end by itself
+        message = explain(error)
+        say(traceback.format_exc().rstrip() if message is None else f"play_gtp: {message}")
+        code = 1 if message is None else 2
     with contextlib.suppress(OSError):  # a controller that has gone away does not listen to the end
         protocol.close()
     os._exit(code)  # whoever waits for the next line, or is still making a thinker, is not worth waiting for

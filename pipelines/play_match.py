@@ -9,10 +9,12 @@ import json
 import math
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
+from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -158,8 +160,13 @@ def to_command(given: Any, name: str) -> list[str]:
     words = split(given, name)
     if not words:
         raise MatchError(f"{name}: the command is empty")
-    if len(words) == 1 and (CONF / "search" / f"{words[0]}.yaml").exists():
+    searches = sorted(path.stem for path in (CONF / "search").glob("*.yaml"))
+    if len(words) == 1 and words[0] in searches:
         words = [f"search={words[0]}"]
+    elif len(words) == 1 and not WORDS_OF_OWN.fullmatch(words[0]) and shutil.which(words[0]) is None:
+        close = get_close_matches(words[0], searches, 1)
+        hint = f"; {close[0]}?" if close else ""
+        raise MatchError(f"{name}: {words[0]} is neither a program nor one of conf/search/: {', '.join(searches)}{hint}")
     return [*OWN, *words] if all(WORDS_OF_OWN.fullmatch(word) for word in words) else words
 
 

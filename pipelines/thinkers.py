@@ -1,22 +1,30 @@
 """From configuration to a thinker: nets opened, the search that group `search` names made around them.
 
+    search = open_search(19)      for programs: as strong as the engine
+    Thinkers(options, log)        for scripts: a function of the board's size
+
 A net that does not fit the board's size is done without, and where nothing is left to think with, moves are random but
 sensible; either is told once.
 """
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcts.params import SearchParams
 from pipelines.options import OptionError, convert, make
-from pipelines.wiring import ROOT
+from pipelines.wiring import CONF, ROOT, plain
+
+if TYPE_CHECKING:
+    from mcts.search import Search
 
 PRETRAINED = ROOT / "models" / "pretrained"
 
+NETS = ("policy", "value", "rollout", "tree")
 TAKEN = ("engine", "device", "threads", "symmetries", "temperature", "rollout_temperature", "reply_share", "mercy", "seed")
 
 
@@ -158,6 +166,38 @@ def search_params(options: dict[str, Any]) -> SearchParams:
         raise
     except ValueError as error:
         raise OptionError(str(error)) from None
+
+
+def open_search(size: int = 19, *, log: Callable[[str], None] = lambda text: None, **options: Any) -> "Search":
+    """A search as strong as the engine's: the nets that ship, with the numbers of conf/search/default.yaml.
+
+    `options` are keys of conf/play_gtp.yaml and have the same meaning: `policy`, `value`, `rollout`, `tree` (files), `threads`,
+    `engine`, `device`, `seed`; `search` names another file of conf/search/. Compiles or loads what the first search needs, so
+    that it begins at once. Raises `NoSuchNet` and `OptionError`. Call `close` at the end."""
+    given = read_options(options)
+    thinker = Thinkers(thinker_options(given), log)(size)
+    from mcts.search import Search
+
+    if not isinstance(thinker, Search):
+        raise OptionError(f"search={options.get('search')}: that thinks without a search")
+    return thinker
+
+
+def read_options(given: dict[str, Any]) -> dict[str, Any]:
+    """The options of a thinker as play_gtp.yaml and a file of conf/search/ have them, without Hydra; `given` wins."""
+    from omegaconf import OmegaConf
+
+    name = given.get("search", "default")
+    files = {path.stem: path for path in (CONF / "search").glob("*.yaml")}
+    if name not in files:
+        raise OptionError(f"search={name}: one of {', '.join(sorted(files))}")
+    known = plain(OmegaConf.load(CONF / "play_gtp.yaml"))
+    if unknown := sorted(given.keys() - {*NETS, *TAKEN, "search"}):
+        raise OptionError(f"{unknown[0]}: there is no such option of a search")
+    search = {**plain(OmegaConf.load(files["default"])), **plain(OmegaConf.load(files[name]))}
+    search.pop("defaults", None)
+    known = {**known, **given, "search": search}
+    return {**known, "threads": known["threads"] or os.cpu_count() or 1}
 
 
 @cache

@@ -1,6 +1,8 @@
 """Analysis of a game: whose view values are from, what a move costs, and what is written."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from mcts.protocols import Candidate, Limits, Report, Watch
 from pipelines import analyze_game, fonts
 from pipelines.analyze_game import GameError, named
 from pipelines.wiring import CONF
+from tests.damage import run_watched, script
 from tests.tiny_nets import POLICY, tiny_net, write_checkpoint
 
 SGF = "(;GM[1]FF[4]SZ[9]KM[6.5]PB[Ann]PW[Bo]RE[B+R];B[ee]C[good];W[cc](;B[gg];W[];B[cg])(;B[aa]))"
@@ -34,6 +37,9 @@ class Known:
         value = board.to_play * STANDINGS[board.ply]
         point = sensible_moves(board)[0]
         return Report((Candidate(point, 5, 0.25, value, value - 0.05, value + 0.05, (point, 80)),), value, 7, 0.0)
+
+    def at_once(self, board: Board, seconds: float) -> Report:
+        raise NotImplementedError
 
     def forget(self) -> None: ...
     def close(self) -> None: ...
@@ -82,12 +88,79 @@ def test_what_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     text = (folder / "a game.analysis.sgf").read_text()
     record = read_games(text.encode(), source="x", options=ReadOptions(size=9))[0]
     assert isinstance(record, GameRecord) and record.moves.tolist() == [40, 20, 60, 361, 56] and record.komi == 6.5
-    assert "The move costs 40.0 points" in text and "Black wins 75.0%" in text
-    assert "The move costs nothing; it is worth 10.0 more than was thought." in text and "costs -" not in text
+    assert "The move costs 40.0%." in text and "Black wins 75.0%" in text
+    assert "The move costs nothing; it is worth 10.0% more than was thought." in text and "costs -" not in text
     assert (folder / "a game.png").read_bytes().startswith(b"\x89PNG") and (folder / "a game.png").stat().st_size > 10_000
     assert len(json.loads((folder / "a game.json").read_text())["moves"]) == 5
     shown = capsys.readouterr().out
     assert "Ann - Bo" in shown and "Cost most: 3 B G3 (40%), 2 W C7 (15%)" in shown
+
+
+@pytest.mark.usefixtures("known")
+def test_the_sgf_has_sabakis_graph_labels_and_marks_of_bad_moves(tmp_path: Path) -> None:
+    (tmp_path / "a game.sgf").write_text(SGF.replace("B[gg]", "B[gg]TE[1]CR[gg]LB[ai:A][bb:x]", 1))
+    analyze_game.run(config(tmp_path))
+    game = sgf.Sgf_game.from_bytes((tmp_path / "out" / "a game.analysis.sgf").read_bytes())
+    nodes = list(game.get_main_sequence())
+    assert [node.get_raw("SBKV") for node in nodes] == [f"{50 * (value + 1):.1f}".encode() for value in STANDINGS]
+    assert nodes[2].get("BM") == 1 and nodes[2].get("TR") == {(6, 2)}  # W[cc] cost 15%
+    assert nodes[3].get("TE") == 1 and not nodes[3].has_property("BM")  # what the author thought of the move stays
+    assert not nodes[3].has_property("TR") and nodes[3].get("CR") == {(2, 6)}
+    assert not any(node.has_property("BM") or node.has_property("DO") for node in (nodes[1], nodes[4], nodes[5]))
+    assert [node.get("LB") for node in nodes[:3]] == [[((8, 0), "A")]] * 3  # what was preferred to the next move
+    assert sorted(nodes[3].get("LB")) == [((0, 0), "A"), ((7, 1), "x"), ((8, 0), "A")]
+    assert nodes[2][2].get_raw("SBKV") == b"75.0" and nodes[2][2].get_move() == ("b", (8, 0))
+    assert nodes[-1].get("C").endswith("After this move: Black wins 55.0% (value net 57.5%, rollouts 52.5%).")
+
+
+@pytest.mark.usefixtures("known")
+def test_a_part_that_costs_little_is_doubtful_and_what_costs_most_very_bad(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "STANDINGS", (0.0, -0.14, 0.4, 0.4, 0.4, 0.4))
+        analyze_game.run(config(tmp_path))
+    nodes = list(sgf.Sgf_game.from_bytes((tmp_path / "out" / "a game.analysis.sgf").read_bytes()).get_main_sequence())
+    assert nodes[1].has_property("DO") and nodes[2].get("BM") == 2
+
+
+def test_the_score_and_the_points_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Black owns the whole board at first, and ever less of it; komi is 6.5."""
+
+    class Scored(Known):
+        def think(self, board: Board, *others: Any, **more: Any) -> Report:
+            owner = np.full(81, 1 - 0.1 * board.ply, np.float32)
+            return replace(super().think(board, *others, **more), owner=owner)
+
+    monkeypatch.setattr(analyze_game.Thinkers, "__call__", lambda self, size: Scored())
+    found = analyze_game.run(config(tmp_path))
+    scores = [row["score"] for row in (*found["moves"], found["end"])]
+    assert scores == pytest.approx([81 * (1 - 0.1 * k) - 6.5 for k in range(6)])
+    assert [row["points"] for row in found["moves"]] == pytest.approx([8.1, -8.1, 8.1, -8.1, 8.1], abs=0.01)
+    shown = capsys.readouterr().out
+    assert "B+74.5" in shown and "+8.1" in shown and "score: who leads" in shown and "No score" not in shown
+    text = (tmp_path / "out" / "a game.analysis.sgf").read_text()
+    assert "The move costs 40.0% and 8.1 points." in text and "score B+74.5." in text and "W: " not in text
+
+
+@pytest.mark.usefixtures("known")
+def test_the_table_explains_itself_and_ends_with_the_last_position(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = analyze_game.run(config(tmp_path))
+    shown = capsys.readouterr().out
+    assert found["end"]["after"] == 5 and found["end"]["value"] == pytest.approx(0.1) and found["end"]["best"] == "A9"
+    assert "After move 5: Black wins 55.0%" in shown and " end " in shown
+    for said in ("B wins: Black's chance", "No score", "policy: how likely", "How far to trust it"):
+        assert said in shown and any(said in line for line in found["legend"])
+    header = next(line for line in shown.splitlines() if "preferred" in line)
+    assert re.sub(r"\s+", " ", header).strip() == "move B wins net rollouts cost preferred policy B wins and then"  # no score
+    assert json.loads((tmp_path / "out" / "a game.json").read_text()) == json.loads(json.dumps(found))
+
+
+@pytest.mark.usefixtures("known")
+def test_a_komi_that_is_not_known_is_not_shown_as_if_it_were(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a game.sgf").write_text(SGF.replace("KM[6.5]", ""))
+    assert "komi not known, 7.5 taken" in (analyze_game.run(config(tmp_path)), capsys.readouterr().out)[1]
+    assert "komi 5.5" in (analyze_game.run(config(tmp_path, "komi=5.5")), capsys.readouterr().out)[1]
 
 
 @pytest.mark.usefixtures("known")
@@ -96,10 +169,11 @@ def test_what_its_author_wrote_beside_the_game_stays(tmp_path: Path) -> None:
     analyze_game.run(config(tmp_path))
     game = sgf.Sgf_game.from_bytes((tmp_path / "out" / "a game.analysis.sgf").read_bytes())
     nodes = list(game.get_main_sequence())
-    assert nodes[1].get("C").startswith("good\n\nBefore this move Black wins 50.0%")
+    assert nodes[1].get("C").startswith("good\n\nBefore this move: Black wins 50.0%")
     second, third = nodes[1], nodes[2]
     assert [child.get_move() for child in third] == [("b", (2, 6)), ("b", (8, 0)), ("b", (8, 0))]  # played; the author's; ours
-    assert third[2].get("C") == "Preferred: Black wins 75.0% before it." and third[2][0].get_move() == ("w", (0, 8))
+    assert third[2].get("C") == "Preferred to G3: Black wins 75.0% after it; 75.0% before it."
+    assert third[2][0].get_move() == ("w", (0, 8))
     assert len(second) == 2 and second[1].get_move()[0] == "w"  # W[cc] cost 15 points
     assert len(nodes[4]) == 1  # what cost nothing has no variation
 
@@ -112,7 +186,7 @@ def test_a_record_no_strict_reader_can_follow_is_written_anew(tmp_path: Path, ca
     text = (tmp_path / "out" / "a game.analysis.sgf").read_bytes()
     record = read_games(text, source="x", options=ReadOptions(size=9))[0]
     assert isinstance(record, GameRecord) and record.moves.tolist() == [40, 20, 60, 361, 56]
-    assert b"Preferred: Black wins 75.0%" in text and "written anew" in capsys.readouterr().out
+    assert b"Preferred to G3: Black wins 75.0%" in text and "written anew" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("known")
@@ -121,7 +195,7 @@ def test_a_costly_move_in_the_first_node_has_nothing_beside_it(tmp_path: Path) -
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(globals(), "STANDINGS", (0.9, -0.9, 0.9, 0.9))
         assert analyze_game.run(config(tmp_path))["moves"][0]["loss"] == pytest.approx(1.8)
-    assert "The move costs 90.0 points" in (tmp_path / "out" / "a game.analysis.sgf").read_text()
+    assert "The move costs 90.0%." in (tmp_path / "out" / "a game.analysis.sgf").read_text()
 
 
 @pytest.mark.usefixtures("known")
@@ -187,7 +261,11 @@ def test_the_policys_surprise(tmp_path: Path) -> None:
 
 
 def test_games_that_cannot_be_analysed(tmp_path: Path) -> None:
-    for text, reason in (("nothing", "not sgf"), ("(;SZ[9];B[ee];W[ee])", "move 2"), ("(;SZ[25];B[ee])", "other size")):
+    for text, reason in (
+        ("nothing", "(?i)not sgf: "),
+        ("(;SZ[9];B[ee];W[ee])", "move 2"),
+        ("(;SZ[25];B[ee])", "other size: 25x25"),
+    ):
         (tmp_path / "a game.sgf").write_text(text)
         with pytest.raises(GameError, match=reason):
             analyze_game.run(config(tmp_path, "search=policy_only"))
@@ -242,6 +320,24 @@ def test_names_that_no_font_writes_are_colours_in_the_chart(
     fonts.characters.cache_clear()
 
 
+def test_a_font_that_was_installed_since_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matplotlib keeps its list of fonts from an earlier run; here one from which the font is missing."""
+    from matplotlib import font_manager
+
+    for known in (fonts.families, fonts.characters, fonts.look_for_new):
+        known.cache_clear()
+    missing = [entry for entry in font_manager.fontManager.ttflist if entry.name == "DejaVu Serif"]
+    files = sorted({entry.fname for entry in missing})
+    others = [entry for entry in font_manager.fontManager.ttflist if entry.name != "DejaVu Serif"]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", others)
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [*files, "/no/such.ttf"])
+    monkeypatch.setattr(fonts, "WIDE", ("DejaVu Serif",))
+    assert "DejaVu Serif" not in fonts.families()
+    assert not fonts.is_drawable("\U0010fffd") and "DejaVu Serif" in fonts.families()  # a character that nobody has
+    for known in (fonts.families, fonts.characters, fonts.look_for_new):
+        known.cache_clear()
+
+
 @pytest.mark.usefixtures("known")
 def test_who_stops_it_gets_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     think = Known.think
@@ -263,6 +359,25 @@ def test_handicap_and_set_up_are_played_over(tmp_path: Path) -> None:
     rows = analyze_game.run(config(tmp_path, "search=policy_only"))["moves"]
     assert [row["colour"] for row in rows] == list("WBW")
     assert {BLACK, WHITE} == {1, -1}
+
+
+def test_the_script_judges_a_game_and_says_in_one_line_what_is_none(tmp_path: Path) -> None:
+    """Rollouts alone: scores, points lost and a last row, in the table and in all files."""
+    game, none = tmp_path / "it's 囲碁 (1).sgf", tmp_path / "none.sgf"
+    game.write_text(SGF.replace("KM[6.5]", ""), encoding="utf-8")
+    none.write_bytes(b"")
+    how = ("search=uct", "policy=none", "value=none", "seconds=null", "simulations=200", "threads=1", f"output={tmp_path}")
+    done = run_watched(script("analyze_game", str(game), *how), seconds=120)
+    assert done.kind == "well", done
+    for said in ("komi not known, 7.5 taken", " score ", " points ", " end ", "After move 5: Black wins", "How far to trust it"):
+        assert said in done.out, (said, done.out)
+    found = json.loads(game.with_suffix(".json").read_text(encoding="utf-8"))
+    assert all(row["score"] is not None for row in (*found["moves"], found["end"])) and not found["komi_known"]
+    text = game.with_name(f"{game.stem}.analysis.sgf").read_text(encoding="utf-8")
+    assert text.count("SBKV[") >= 6 and "LB[" in text and "; score " in text
+    assert game.with_suffix(".png").stat().st_size > 10_000
+    refused = run_watched(script("analyze_game", str(none), *how), seconds=120)
+    assert refused.kind == "refused" and refused.err.strip().lower().endswith("none.sgf: not sgf: the file is empty"), refused
 
 
 def test_a_bare_word_is_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ def test_the_player_takes_what_it_can_capture() -> None:
     board = Board(5, komi=0.5)
     board.setup(black=[7, 11, 13, 2], white=[12, 20, 21])  # 12 has one liberty, 17
     report = RolloutPlayer(UniformRollouts(), 5).think(board, Limits(simulations=800))
-    assert report.best.point == 17 and report.best.visits > report.simulations / len(report.candidates)
+    assert report.best.move == 17 and report.best.visits > report.simulations / len(report.candidates)
     assert report.simulations == 800 == sum(candidate.visits for candidate in report.candidates)
     assert -1 <= report.value <= 1 and abs(report.owner).max() <= 1
 
@@ -60,7 +60,7 @@ def test_what_the_policy_would_play_is_looked_at_longer(made: tuple[Path, Path])
 
     def visits(odds: Sure | None, simulations: int = 200) -> dict[int, int]:
         report = RolloutPlayer(UniformRollouts(), 5, odds=odds).think(Board(5, komi=0.5), Limits(simulations=simulations))
-        return {candidate.point: candidate.visits for candidate in report.candidates}
+        return {candidate.move: candidate.visits for candidate in report.candidates}
 
     alike, sure = Sure([1 / 25] * 25), Sure([float(point == 3) for point in range(25)])
     assert visits(None) == visits(alike)
@@ -73,11 +73,11 @@ def test_the_player_passes_where_nothing_is_left_or_the_game_is_won() -> None:
     board = Board(5, komi=0.5)
     board.setup(black=[p for p in range(25) if p not in (0, 12)])
     player = RolloutPlayer(UniformRollouts(), 5)
-    assert [c.point for c in player.think(board, Limits(simulations=20)).candidates] == [PASS]
+    assert [c.move for c in player.think(board, Limits(simulations=20)).candidates] == [PASS]
     board = Board(5, komi=0.5)
     board.play(12)
     board.play(PASS)
-    assert player.think(board, Limits(simulations=20)).best.point == PASS
+    assert player.think(board, Limits(simulations=20)).best.move == PASS
 
 
 def test_the_player_stops_when_told_and_repeats_itself() -> None:

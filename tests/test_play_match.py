@@ -16,7 +16,7 @@ from data.coords import BLACK, PASS, WHITE
 from data.record import GameRecord
 from data.sgf import ReadOptions, read_games
 from mcts.clock import TimeRules
-from pipelines import match_runner, play_match
+from pipelines import gtp_client, match_runner, play_match
 from pipelines.gtp_client import EngineError, Gone, GtpEngine, Killed, Refused, TooSlow
 from pipelines.match_games import Counter, GameRules, draw_opening, play_game, to_score
 from pipelines.match_runner import Match, MatchError
@@ -318,7 +318,8 @@ def test_a_match_is_played_kept_and_gone_on_with(stub: Any, tmp_path: Path, caps
     assert [line["result"] for line in lines] == ["B+R", "W+R"] and lines[0]["black"] == lines[1]["white"]
     record = read_games((folder / "games" / "00001.sgf").read_bytes(), source="x", options=ReadOptions(size=5))[0]
     assert isinstance(record, GameRecord) and record.result == "B+R" and record.moves.tolist() == [12, 8, 16]
-    assert (folder / "rates.png").stat().st_size > 1000 and json.loads((folder / "summary.json").read_text())["games"] == 2
+    assert not (folder / "rates.png").exists() and "no rates.png of fewer than 4 games" in capsys.readouterr().out
+    assert json.loads((folder / "summary.json").read_text())["games"] == 2
 
     with (folder / "results.jsonl").open("a") as file:  # killed in the middle of a line
         file.write('{"key": "cut')
@@ -335,6 +336,21 @@ def test_a_match_is_played_kept_and_gone_on_with(stub: Any, tmp_path: Path, caps
     with pytest.raises(MatchError, match=r"games=3: .* 1 more"):
         play_match.run(config(tmp_path, *who, "games=3"))
     assert (folder / "summary.json").read_bytes() == kept
+
+
+def test_a_match_of_four_games_has_a_picture_and_logs_with_plain_names(stub: Any, tmp_path: Path) -> None:
+    who = (f"black='{stub(name='one')}'", f"white='{stub(name='two')}'")
+    summary = play_match.run(config(tmp_path, *who, "games=4", "opening_moves=3"))
+    assert summary["games"] == 4 and (tmp_path / "match" / "rates.png").stat().st_size > 1000
+    names = {Path(sys.executable).name}
+    logs = {path.name for path in (tmp_path / "match").glob("*.log")}
+    assert logs == {f"{name}-{k}.0.log" for name in names for k in (1, 2)}
+
+
+def test_a_program_that_only_repeats_what_it_is_told_is_soon_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gtp_client, "ECHO", 0.2)
+    with pytest.raises(MatchError, match=r"repeats 'name' instead of answering it: no program that speaks GTP"):
+        play_match.run(config(tmp_path, "black=cat", "white=policy_only"))
 
 
 def test_several_players_in_parallel_with_a_faulty_one(stub: Any, tmp_path: Path) -> None:
@@ -404,7 +420,8 @@ def test_two_do_not_play_one_match(stub: Any, tmp_path: Path) -> None:
 def test_mistakes_are_one_sentence(stub: Any, tmp_path: Path) -> None:
     for overrides, text in (
         (["black=policy_only"], "who plays"),
-        ([f"black='{stub()}'", "white=no-such-engine"], "no-such-engine"),
+        ([f"black='{stub()}'", "white=no-such-engine"], "no-such-engine is neither a program nor one of conf/search/: default,"),
+        (["black=policy_ony", "white=uct"], "policy_ony is neither .*, uct, value_only; policy_only?"),
         ([f"black='{stub()}'", "white=policy_only", "games=0"], "games=0"),
         ([f"black='{stub()}'", "white=policy_only", "ko=none"], "ko=none"),
         ([f"black='{stub()}'", "white=policy_only", "main_time=1", "overtime=5"], "overtime"),

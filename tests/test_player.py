@@ -44,6 +44,10 @@ class Scripted:
             watch(report)
         return report
 
+    def at_once(self, board: Board, seconds: float) -> Report:
+        assert 0 < seconds < 1
+        return Report((Candidate(7, 0, 0.9, 0.0, NAN, NAN, (7,)),), 0.0, 0, 0.0)
+
     def forget(self) -> None:
         self.forgotten += 1
 
@@ -352,29 +356,25 @@ def test_with_a_temperature_moves_are_drawn_by_visits(temperature: float, shares
     assert {player.choose(BLACK).move for _ in range(20)} == {0}
 
 
-def test_with_no_time_left_nobody_is_asked() -> None:
+@pytest.mark.parametrize("seconds", [0.12, 0.01, 0.0])
+def test_with_little_or_no_time_left_the_thinker_is_asked_for_a_move_at_once(seconds: float) -> None:
     thinker = Scripted((0, 0.0))
     player = player_with(thinker)
+    player.set_time(TimeRules("absolute", 10.0))
+    player.sides[BLACK].clock.main = seconds
+    choice = player.genmove(BLACK)
+    assert choice.move == 7 and choice.why == "time is short" and not thinker.seen
+
+
+def test_with_no_time_left_a_thinker_that_fails_or_is_not_there_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    player = player_with(Scripted())
     player.set_time(TimeRules("absolute", 0.0))
-    assert player.genmove(BLACK).move in range(25) and not thinker.seen
-
-
-class Quick(Scripted):
-    """Can also say at once what it would look at first."""
-
-    def at_once(self, board: Board) -> Report:
-        return Report((Candidate(7, 0, 0.9, 0.0, NAN, NAN, (7,)),), 0.0, 0, 0.0)
-
-
-def test_with_little_time_left_the_search_says_what_it_would_look_at_first() -> None:
-    for seconds, expected in ((0.12, {7}), (0.0, set(range(25)))):
-        thinker = Quick((0, 0.0))
-        player = player_with(thinker)
-        assert player.thinker is thinker
-        player.set_time(TimeRules("absolute", 10.0))
-        player.sides[BLACK].clock.main = seconds
-        choice = player.genmove(BLACK)
-        assert choice.move in expected and choice.why == "time is short" and not thinker.seen
+    monkeypatch.setattr(Scripted, "at_once", Failing.think)
+    choice = player.genmove(BLACK)
+    assert choice.move in range(25) and "failed: the net is gone" in choice.why
+    player.known.clear()
+    choice = player.genmove(WHITE)
+    assert choice.move in range(25) and "still loading" in choice.why and not player.known
 
 
 def test_time_rules_told_again_in_the_middle_of_a_game_change_nothing() -> None:
@@ -414,7 +414,7 @@ def test_a_clock_does_not_run_while_nets_load() -> None:
     while len(made) < 2:
         time.sleep(0.001)
     choice = player.genmove(BLACK)
-    assert choice.why == "time is short" and not player.sides[BLACK].clock.flagged
+    assert choice.why == "time is short, and nets are still loading" and not player.sides[BLACK].clock.flagged
 
 
 @pytest.mark.parametrize("how", ["new game", "load"])
@@ -481,7 +481,7 @@ def test_superko_is_not_held_against_others_and_never_broken_oneself(rule: str) 
     for one in (player, loaded):
         assert not one.board.is_legal(take, BLACK)
         report = Search(SearchParams(threads=1, deterministic=True)).think(one.position(BLACK), Limits(simulations=200))
-        assert take not in {candidate.point for candidate in report.candidates}
+        assert take not in {candidate.move for candidate in report.candidates}
         choice = one.genmove(BLACK)
         assert choice.move != take and choice.why == "its best move is not legal"
 
@@ -559,7 +559,7 @@ def test_a_record_is_loaded_as_far_as_wanted_and_written_as_it_was() -> None:
     player.place(dict.fromkeys(handicap_points(3, 9), BLACK), WHITE)
     random = RandomPlayer(seed=3)
     for _ in range(20):
-        player.play(random.think(player.position(player.board.to_play), Limits()).best.point, player.board.to_play)
+        player.play(random.think(player.position(player.board.to_play), Limits()).best.move, player.board.to_play)
     record = player.record(black="a", white="b")
     read = read_games(write_game(record).encode(), source="x", options=ReadOptions(size=9))[0]
     other = player_with(Scripted(), size=9)
@@ -581,8 +581,8 @@ def test_the_policy_player_takes_the_best_sensible_move() -> None:
         . . . O .
     """)
     report = thinker.think(board, Limits())
-    assert report.best.point == drawn.point("a")  # the corner is an eye
-    assert {c.point for c in report.candidates} == {*sensible_moves(board), PASS}
+    assert report.best.move == drawn.point("a")  # the corner is an eye
+    assert {c.move for c in report.candidates} == {*sensible_moves(board), PASS}
     assert report.best.prior > report.candidates[1].prior
 
 

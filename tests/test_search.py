@@ -54,8 +54,8 @@ def think() -> Iterator:
         assert search.tree is not None
         search.tree.check_finished()
         assert search.out == 0 and not any(queue.pending for queue in search.queues.values())
-        assert all(board.is_legal(c.point) for c in report.candidates)
-        assert {c.point for c in report.candidates} == {*board.legal_points(), PASS}
+        assert all(board.is_legal(c.move) for c in report.candidates)
+        assert {c.move for c in report.candidates} == {*board.legal_points(), PASS}
         assert all(-1 <= c.value <= 1 for c in report.candidates) or search.params.fpu_reduction
         assert (board.hash, board.moves, board.to_play) == (before.hash, before.moves, before.to_play)
         return report
@@ -69,13 +69,13 @@ def test_what_was_answered_for_one_size_is_no_answer_for_another(think) -> None:
     """All empty boards look alike to the key of a position, whatever their size."""
     search = repeatable(FakePolicy({12: 0.9}))
     for size in (5, 9, 5):
-        priors = {c.point: c.prior for c in think(search, Board(size), simulations=20).candidates}
+        priors = {c.move: c.prior for c in think(search, Board(size), simulations=20).candidates}
         assert priors[12] == max(priors.values()) and sum(priors.values()) == pytest.approx(1, abs=1e-3)
         assert sum(prior > 0.1 for prior in priors.values()) == 1
 
 
 def numbers(report: Report) -> list[tuple]:
-    return [(c.point, c.visits, c.value, c.prior, c.line) for c in report.candidates]
+    return [(c.move, c.visits, c.value, c.prior, c.line) for c in report.candidates]
 
 
 # --- the sign
@@ -97,7 +97,7 @@ def test_each_side_finds_the_one_good_move(lam: float, to_play: int, think) -> N
     board, drawn = board_from(CAPTURE_OR_SAVE, to_play=to_play, komi=17.5)
     search = repeatable(value=material(), lam=lam, c_puct=1.0, n_thr=2)
     report = think(search, board, simulations=3000)
-    assert report.best.point == drawn.point("a")
+    assert report.best.move == drawn.point("a")
     assert lam == 0 or report.best.rollout_value > 0.9
     assert report.simulations == 3000
 
@@ -115,8 +115,8 @@ def test_what_looks_best_is_left_alone_if_the_reply_is_good(colour: int, think) 
     search = repeatable(value=value, lam=0.0, n_thr=0, nodes=10, c_puct=5.0)
     report = think(search, board, simulations=4000)
     assert search.tree is not None and search.tree.head.n_nodes == 10
-    assert report.best.point == 7 and report.best.value == pytest.approx(0.3, abs=0.05)
-    by_point = {c.point: c for c in report.candidates}
+    assert report.best.move == 7 and report.best.value == pytest.approx(0.3, abs=0.05)
+    by_point = {c.move: c for c in report.candidates}
     assert by_point[3].value < 0 and by_point[3].line[:2] == (3, 5)
 
 
@@ -138,11 +138,11 @@ def test_a_capture_race_is_won_by_who_moves(lam: float, to_play: int, think) -> 
     board, drawn = board_from(RACE, to_play=to_play, komi=0.5)
     report = think(repeatable(value=material(), lam=lam, n_thr=1, c_puct=1.0, nodes=20_000), board, simulations=4000)
     wins = drawn.marks["b" if to_play == BLACK else "w"]
-    assert report.best.point in wins
+    assert report.best.move in wins
     assert report.best.value > (0.5 if lam == 1 else 0.05)  # the four stones are a ninth of all there is to have
-    others = [c for c in report.candidates if c.point not in wins and c.visits > 20]
+    others = [c for c in report.candidates if c.move not in wins and c.visits > 20]
     assert all(c.value < report.best.value - (0.5 if lam == 1 else 0.05) for c in others)
-    own = [c for c in report.candidates if c.point in drawn.marks["w" if to_play == BLACK else "b"]]
+    own = [c for c in report.candidates if c.move in drawn.marks["w" if to_play == BLACK else "b"]]
     assert all(c.value < 0 for c in own if c.visits > 20)
 
 
@@ -246,7 +246,7 @@ def test_two_by_two_is_what_all_lines_say(komi: float, think) -> None:
         search = make(lam=1.0, c_puct=1.0, n_thr=1, nodes=50_000, leaves=4)
         report = think(search, board, simulations=20_000)
         assert (report.value > 0) == bool(winners), (opening, report)
-        assert not winners or report.best.point in winners
+        assert not winners or report.best.move in winners
 
 
 @pytest.mark.parametrize(("komi", "black_wins"), [(8.5, True), (9.5, False)])
@@ -254,7 +254,7 @@ def test_three_by_three_is_nine_points_for_black_from_the_centre(komi: float, bl
     report = think(make(lam=1.0, c_puct=1.0, n_thr=1, nodes=50_000, leaves=4), Board(3, komi=komi), simulations=30_000)
     assert (report.value > 0) == black_wins
     if black_wins:
-        assert report.best.point == 4 and report.value > 0.7
+        assert report.best.move == 4 and report.value > 0.7
 
 
 # --- passes, and games that are over
@@ -268,9 +268,9 @@ def test_a_pass_that_wins_is_found_at_once_and_one_that_loses_is_not_played(thin
             board.play(PASS)
             search = make(FakePolicy(), material(), **params)
             report = think(search, board, simulations=5 if wins else 200)
-            passing = next(c for c in report.candidates if c.point == PASS)
+            passing = next(c for c in report.candidates if c.move == PASS)
             assert passing.visits > 0 and passing.value == (1 if wins else -1)
-            assert (report.best.point == PASS) == wins
+            assert (report.best.move == PASS) == wins
 
 
 def test_a_game_that_is_over_can_be_thought_about(think) -> None:
@@ -297,13 +297,13 @@ def test_any_subset_of_the_parts_thinks(policy: Net | None, value: Net | None, r
     best = report.candidates[0]
     rolled = rollouts and (lam > 0 or value is None)
     valued = value is not None and (lam < 1 or not rollouts)
-    played = [c for c in report.candidates if c.visits and c.point != PASS]
+    played = [c for c in report.candidates if c.visits and c.move != PASS]
     assert all(np.isnan(c.rollout_value) != rolled for c in played)
     assert (report.owner is not None) == rolled
     if valued and not rolled:
         assert all(not np.isnan(c.net_value) for c in played)
     if not rolled and not valued:
-        assert report.simulations == 0 and (policy is None or best.point == 7)
+        assert report.simulations == 0 and (policy is None or best.move == 7)
     else:
         assert report.simulations == 300 and sum(c.visits for c in report.candidates) <= 300
 
@@ -365,10 +365,66 @@ def test_a_search_with_bad_nets_ends_in_time_with_a_move(kind: str, lam: float, 
         assert report.seconds < 0.25 + 0.2
         broken = any("killed" in line for line in report.errors)
         assert broken == ("broken" in kind)
-        board.play(report.best.point)
+        board.play(report.best.move)
     for net in (policy, value):
         if isinstance(net, Silent):
             net.release.set()
+
+
+# --- a move at once
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
+def test_a_move_at_once_is_the_policy_nets_first_choice(lam: float) -> None:
+    """A value net that takes its time is not waited for, and a few visits of an earlier search count for less than priors."""
+    search = make(FakePolicy({7: 0.7}), Late(material(), 0.5), lam=lam, tree_policy=False)
+    board = Board(5)
+    for move in (None, 12, 3):
+        if move is not None:
+            board.play(move)
+        began = time.perf_counter()
+        report = search.at_once(board, 5.0)
+        assert report.best.move == 7 and report.best.prior == pytest.approx(0.7, abs=0.05) and report.simulations == 0
+        assert time.perf_counter() - began < 0.4
+    search.close()
+
+
+def test_a_move_at_once_is_that_of_the_tree_where_there_is_one() -> None:
+    search = repeatable(FakePolicy({7: 0.7}), FakeValue(lambda black, white: float(black[12]) - 0.5, black=True), lam=0.0)
+    board = Board(5)
+    assert search.think(board, Limits(simulations=400)).best.move == 12
+    assert search.at_once(board, 5.0).best.move == 12
+    search.close()
+
+
+class LikesSeven:
+    """A tree policy."""
+
+    name = "likes seven"
+
+    def weigh(self, boards: np.ndarray, leaves: np.ndarray, count: int, weights: np.ndarray) -> None:
+        weights[:count] = 1
+        weights[:count, 7] = 9
+
+
+@pytest.mark.parametrize("policy", [None, Broken(FakePolicy({12: 0.9}))])
+def test_a_move_at_once_without_a_policy_net_is_the_tree_policys_first_choice(policy: Net | None) -> None:
+    search = Search(SearchParams(threads=1, nodes=100), policy=policy, value=material(), tree_policy=LikesSeven())
+    assert search.at_once(Board(5), 5.0).best.move == 7
+    search.close()
+
+
+@pytest.mark.clock
+@pytest.mark.parametrize("net", [None, Silent(FakePolicy()), Broken(FakePolicy()), Late(FakePolicy(), 1.0)])
+def test_a_move_at_once_does_not_wait_longer_than_it_may(net: Net | None) -> None:
+    search = make(net, material())
+    search.think(Board(5), Limits(seconds=0.1))  # compiled, and a net that is slow is at work
+    began = time.perf_counter()
+    report = search.at_once(Board(5), 0.2)
+    assert time.perf_counter() - began < 0.6 and report.candidates
+    if isinstance(net, Silent):
+        net.release.set()
+    search.close()
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.5])
@@ -570,7 +626,7 @@ def test_a_search_ends_when_the_second_move_cannot_catch_up() -> None:
     settled, _ = timed(FakePolicy({12: 0.99}), 1.0, settle=True)
     first, second = sorted((c.visits for c in settled.candidates), reverse=True)[:2]
     rate = settled.simulations / settled.seconds
-    assert 0.1 < settled.seconds < 0.9 and settled.best.point == 12
+    assert 0.1 < settled.seconds < 0.9 and settled.best.move == 12
     assert first - second > 0.7 * rate * (1.0 - settled.seconds)  # it could not catch up: rates vary
     patient, _ = timed(FakePolicy({12: 0.99}), 1.0)
     assert patient.seconds >= 1.0
@@ -613,7 +669,7 @@ def test_one_worker_and_a_seed_repeat_to_the_last_visit(lam: float, think) -> No
             for _ in range(3):
                 report = think(search, board, simulations=150)
                 found.append((numbers(report), report.value, None if report.owner is None else report.owner.tolist()))
-                board.play(report.best.point)
+                board.play(report.best.move)
             search.forget()
         assert found[:3] == found[3:]
         return found
@@ -634,7 +690,7 @@ def test_memory_is_bounded_by_the_node_limit(think) -> None:
         assert search.tree is not None and search.tree.head.n_nodes <= 100
         assert report.simulations == 3000
         assert all(len(cache) <= 50 for cache in search.caches.values())
-        board.play(report.best.point)
+        board.play(report.best.move)
 
 
 def test_what_was_found_out_is_used_after_moves(think) -> None:
@@ -662,7 +718,7 @@ def test_a_search_may_be_told_which_moves_to_choose_from(lam: float) -> None:
         assert search.tree is not None
         search.tree.check_finished()
         assert report.simulations == simulations and report.errors == ()
-        assert {c.point for c in report.candidates} == ({*board.legal_points(), PASS} if only is None else only)
+        assert {c.move for c in report.candidates} == ({*board.legal_points(), PASS} if only is None else only)
         assert sum(c.prior for c in report.candidates) == pytest.approx(1, abs=1e-3)
         return report
 
@@ -670,9 +726,9 @@ def test_a_search_may_be_told_which_moves_to_choose_from(lam: float) -> None:
         chosen(only, 100)
         assert search.kept == 0
     report = chosen({0, 12, 18}, 3000)
-    assert search.kept == 100 and report.best.point == 12
+    assert search.kept == 100 and report.best.move == 12
     board.play(0)
-    assert 12 in {c.point for c in chosen(None, 50).candidates}
+    assert 12 in {c.move for c in chosen(None, 50).candidates}
     kept = search.kept
     assert kept > 0
     chosen({6, 7}, 50)

@@ -356,7 +356,7 @@ def test_candidates_are_what_the_edges_say(lam: float) -> None:
         expected = [np.nan if not n else w / n for n, w in ((edge.n_v, edge.w_v), (edge.n_r, edge.w_r))] if e else [np.nan] * 2
         known = [q for q in expected if not np.isnan(q)]
         value = (1 - lam) * expected[0] + lam * expected[1] if len(known) == 2 and lam else [*known, 0.25][0]
-        assert (candidate.point, candidate.prior) == (point, prior)
+        assert (candidate.move, candidate.prior) == (point, prior)
         assert candidate.visits == (tree.visits(e) if e else 0)
         assert [candidate.net_value, candidate.rollout_value] == pytest.approx(expected, nan_ok=True)
         assert candidate.value == pytest.approx(value)
