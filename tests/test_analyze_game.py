@@ -187,7 +187,7 @@ def test_the_policys_surprise(tmp_path: Path) -> None:
 
 
 def test_games_that_cannot_be_analysed(tmp_path: Path) -> None:
-    for text, reason in (("nothing", "not sgf"), ("(;SZ[9];B[ee];W[ee])", "move 2"), ("(;SZ[25];B[ee])", "other size")):
+    for text, reason in (("nothing", "not SGF"), ("(;SZ[9];B[ee];W[ee])", "move 2"), ("(;SZ[25];B[ee])", "other size")):
         (tmp_path / "a game.sgf").write_text(text)
         with pytest.raises(GameError, match=reason):
             analyze_game.run(config(tmp_path, "search=policy_only"))
