@@ -1,4 +1,4 @@
-"""SGF bytes to games: each becomes a `GameRecord`, or a `Rejected` with a reason from `REASONS`. Nothing is raised.
+"""SGF (or GIB) bytes to games: each becomes a `GameRecord`, or a `Rejected` with a reason from `REASONS`. Nothing is raised.
 
 Only the main line counts. `main_line.py` finds it; here its properties become moves, set-up and what is known about
 the game. Every move carries the colour of its property, so PL is not needed to know whose turn it is, and two moves
@@ -16,6 +16,7 @@ from sgfmill import sgf_grammar
 
 from data import metadata
 from data.coords import BLACK, EMPTY, PASS, WHITE, CoordinateError, from_sgf
+from data.gib import is_gib, read_gib
 from data.main_line import NO_BEGINNING, NO_BRACKET, MainLine, find_main_lines
 from data.record import GameRecord, Rejected
 
@@ -86,7 +87,7 @@ def read_games(data: bytes, *, source: str, options: ReadOptions, positions: boo
     games: list[GameRecord | Rejected] = []
     try:
         waiting = None  # the game before, whose name depends on whether it is the only one
-        for line in find_main_lines(data):
+        for line in [read_gib(data)] if is_gib(data) else find_main_lines(data):
             if waiting is not None:
                 games.append(_read_game(waiting, f"{source}#{len(games) + 1}", options, positions))
             waiting = line
