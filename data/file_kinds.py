@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from data.words import count_of
+
 KINDS = {
     ".zip": "zip",
     ".7z": "7z",
@@ -90,7 +92,7 @@ class PassedOver:
     def describe(self) -> list[str]:
         """One line for each reason."""
         return [
-            f"{count:,} file{'s' * (count != 1)} passed over, such as {self.examples[reason][0]}: {reason}"
+            f"{count_of(count, 'file')} passed over, such as {self.examples[reason][0]}: {reason}"
             for reason, count in self.counts.most_common()
         ]
 

@@ -18,6 +18,7 @@ from data.dataset_rows import InspectionError, Rows, open_dataset
 from data.dataset_summary import summarise
 from data.metadata import from_rank
 from data.text_boards import bar, feature_lines, feature_names, shades, side_by_side
+from data.words import count_of
 from pipelines.console import console, make_table
 from pipelines.wiring import plain, script
 
@@ -120,8 +121,8 @@ def show_summary(summary: dict[str, Any]) -> None:
     show_moves(summary)
     dates = f"from {summary['first_date']} to {summary['last_date']}; " if summary["first_date"] else ""
     console.print(
-        f"{summary['games']:,} games, {dates}{summary['games_for_value']:,} may teach a value net; "
-        f"{summary['cut_short']:,} end before their record does; "
+        f"{count_of(summary['games'], 'game')}, {dates}{summary['games_for_value']:,} may teach a value net; "
+        f"{count_of(summary['cut_short'], 'game')} cut short; "
         f"handicap stones were put back in {summary['handicap_put_back']:,}"
     )
 
