@@ -78,7 +78,7 @@ def _find_below(path: Path, asked: bool, passed: PassedOver) -> Iterator[Source]
         return
     what, advice = advise(path.name)
     if not path.is_file():
-        what, advice = _describe_special(path.stat().st_mode), NOT_A_FILE
+        what, advice = _describe_special(path), NOT_A_FILE
     elif find_kind(path.name):
         source = _make_source(path, path.name)
         if asked and source.missing:
@@ -96,12 +96,21 @@ def _find_below(path: Path, asked: bool, passed: PassedOver) -> Iterator[Source]
 
 
 NOT_A_FILE = "only files and folders are read"
+LOOP = "a link that leads in a circle"
 
 
-def _describe_special(mode: int) -> str:
+def _describe_special(path: Path | os.DirEntry[str]) -> str:
     """What there is by the name of a file that is none."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "a link to nothing"
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return LOOP
+        raise
     kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-    return kinds.get(stat.S_IFMT(mode), "a link to nothing")
+    return kinds.get(stat.S_IFMT(mode), "not a file")
 
 
 def _make_source(path: Path, name: str) -> Source:
@@ -134,6 +143,7 @@ def _search_folder(root: Path, passed: PassedOver) -> Iterator[Source]:
     """The loose files of games below `root` as one source, and each archive as its own. Links are followed, once."""
     top = root.name or "folder"
     loose, size = [], 0
+    split: set[str] = set()  # archives of which a volume was met
     for name, entry in _walk(root, passed):
         if is_game_name(entry.name):
             loose.append(name)
@@ -142,8 +152,9 @@ def _search_folder(root: Path, passed: PassedOver) -> Iterator[Source]:
             continue
         elif not find_kind(entry.name):
             passed.add_unread(entry.name, f"{top}/{name}")
-        elif (source := _make_source(root / name, f"{top}/{name}")).path.name == entry.name:  # the first of its volumes
-            yield source
+        elif (whole := split_volume_name(name)[0]) == name or whole not in split:
+            split |= {whole} - {name}
+            yield _make_source(root / name, f"{top}/{name}")
     if loose:
         yield Source(root, _to_label(top), "folder", size, tuple(sorted(loose)))
 
@@ -172,19 +183,12 @@ def _walk(root: Path, passed: PassedOver) -> Iterator[tuple[str, os.DirEntry[str
             raise SourceError(f"source {root / below}: {why}") from error
 
 
-LOOP = "a link that leads in a circle"
-
-
 def _look_at(entry: os.DirEntry[str]) -> str:
     """'folder', 'file', or what else it is."""
     try:
         if entry.is_dir():
             return "folder"
-        if entry.is_file():
-            return "file"
-        return _describe_special(entry.stat().st_mode)
-    except FileNotFoundError:
-        return _describe_special(0)
+        return "file" if entry.is_file() else _describe_special(entry)
     except OSError as error:
         if error.errno == errno.ELOOP:
             return LOOP
@@ -256,6 +260,11 @@ def read_members(source: Source, limits: Limits, stats: ReadStats | None = None)
             readers = {"zip": read_zip, "tar": read_tar, "7z": read_7z}
             with open_joined(source.volumes or (source.path,)) as file:
                 yield from readers[source.kind](file, source.size, source.label, limits, stats)
+    except SourceError as error:
+        if split_volume_name(source.path.name)[1] and not source.missing:
+            last = f"; {source.volumes[-1].name} is the last volume that was found"
+            raise SourceError(f"{error}{last}") from error
+        raise
     except OSError as error:
         raise _unreadable(source, error) from error
 

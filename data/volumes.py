@@ -32,8 +32,9 @@ def find_volumes(path: Path) -> tuple[tuple[Path, ...], str]:
 
 
 def _list_numbers(folder: Path, whole: str, width: int) -> list[tuple[str, str]]:
-    names = [(name, *split_volume_name(name)) for name in os.listdir(folder)]
-    return [(name, digits) for name, stem, digits in names if stem == whole and len(digits) == width]
+    names = [(name, *split_volume_name(name)) for name in os.listdir(folder) if name.startswith(whole)]
+    same = [(name, digits) for name, stem, digits in names if stem == whole and len(digits) == width]
+    return [(name, digits) for name, digits in same if (folder / name).is_file()]  # no pipe, which would be waited for
 
 
 def open_joined(paths: tuple[Path, ...]) -> io.BufferedReader:
