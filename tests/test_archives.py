@@ -579,9 +579,7 @@ def test_a_loose_file_that_cannot_be_read_does_not_stop_the_others(tmp_path):
 def test_the_collected_archives_are_whole():
     stats = {}
     for source in find_sources(str(GAMES), Path.cwd()):
-        if source.kind != "tar":
+        if source.kind != "tar" and not source.path.name.endswith(".001"):  # the others are read by slow tests
             stats[source.label] = ReadStats()
-            no_games = [m for m in read_members(source, LIMITS, stats[source.label]) if not m.data.startswith(b"(;")]
-            assert not any(member.data.strip(b"\0") for member in no_games), "some files of 9d2 hold nothing but zeros"
-            assert len(no_games) == (8 if "9d2" in source.label else 0)
-    assert [stat.members for stat in stats.values()] == [216, 18_081, 9_669]
+            assert all(member.data.startswith(b"(;") for member in read_members(source, LIMITS, stats[source.label]))
+    assert [stat.members for stat in stats.values()] == [216, 9_669]

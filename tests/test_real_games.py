@@ -31,7 +31,7 @@ from tests.test_replay import encode
 GAMES = Path(__file__).resolve().parents[2] / "shared" / "games"
 pytestmark = pytest.mark.skipif(not GAMES.is_dir(), reason="needs the collected games")
 
-COLLECTIONS = {"kgs": "kgs/*2001*", "fox": "fox-pro", "fox-9d": "fox-9d/*.001", "alphago": "alphago.zip"}
+COLLECTIONS = {"kgs": "kgs/*2001*", "fox": "fox-pro", "alphago": "alphago.zip"}
 FIRST = 150  # members of each collection to draw from
 POSITIONS = 200
 
