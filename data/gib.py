@@ -22,7 +22,7 @@ from data.main_line import MainLine, Property
 from data.metadata import to_rank
 
 _BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*+\\(?:HS\b|\[GAME)")
-_HEADER_VALUE = re.compile(r"\\\[([A-Z]+)=(.*?)\\\]", re.DOTALL)
+_HEADER_VALUE = re.compile(r"^\\\[([A-Z]+)=(.*)\\\]\s*?$", re.MULTILINE)
 _RESULTS = {"0": "B+", "1": "W+", "3": "B+R", "4": "W+R", "7": "B+T", "8": "W+T"}
 _COLOURS = {"1": b"B", "2": b"W"}
 _DOUBLE_BYTES = re.compile(rb"[\x81-\xfe][\x41-\xfe]")

@@ -62,7 +62,8 @@ _BEHEADED = re.compile(
 )
 _UNOPENED = re.compile(rb"(?P<lost>;)(?=\s*+" + _ROOT + rb"\s*+\[[^\\\]]{0,80}+\])")
 _UNOPENED_BEHIND_A_GAME = re.compile(rb"\)\s*+(?P<lost>;)(?=\s*+" + _ROOT + rb"\s*+\[[^\\\]]{0,80}+\])")
-_LOOSE_MOVE = re.compile(rb";\s*+[BW]\s*+\[[a-z]{0,2}+\]")
+_LOOSE_MOVE = re.compile(rb"(?:\A|;)\s*+[BW]\s*+\[[a-z]{0,2}+\]")
+_END_OF_MOVES = re.compile(rb"(?:\]|\A\s*\))[\s)]*\Z")
 _OPEN_VALUE = re.compile(rb"\s*+\[")
 _ESCAPING_HALF = re.compile(rb"[\x81-\xfe]\\")  # may be one character of GBK, Big5 or Shift-JIS
 _CHARSET = re.compile(rb"CA\s*\[\s*([A-Za-z0-9._:-]{2,20})\s*\]")
@@ -111,7 +112,7 @@ def _open_games(data: bytes) -> tuple[bytes, set[int]]:
 
 def _find_long_way(data: bytes, opened: set[int]) -> Iterator[MainLine]:
     starts = _find_starts(data)
-    beginning_is_lost = _LOOSE_MOVE.search(data, 0, starts[0] if starts else len(data)) is not None
+    beginning_is_lost = _has_lost_its_beginning(data, starts)
     if beginning_is_lost:
         yield MainLine(cut=NO_BEGINNING)
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)][: len(starts)], strict=True)):
@@ -119,6 +120,15 @@ def _find_long_way(data: bytes, opened: set[int]) -> Iterator[MainLine]:
             line.mended = NO_BRACKET if start in opened else ""
             opened.discard(start)
             yield line
+
+
+def _has_lost_its_beginning(data: bytes, starts: list[int]) -> bool:
+    """Whether a game was under way before the first start, which then may be one of its variations."""
+    if _LOOSE_MOVE.search(data, 0, starts[0] if starts else len(data)):
+        return True
+    if not starts or _GAME_START.match(data, starts[0]):
+        return False
+    return _END_OF_MOVES.search(data[max(0, starts[0] - 80) : starts[0]]) is not None
 
 
 def _read_straight_line(match: re.Match[bytes]) -> MainLine | None:
