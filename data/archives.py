@@ -1,65 +1,49 @@
 """Sources of games: what `source=` names becomes a sorted list of `Source`s, and each of those a stream of members.
 
-A path may be an SGF file, an archive, a folder (searched through, with the archives in it), or a pattern with `*`. The
-SGF files that lie loose in a folder and below are one source together, however many they are. Labels, and with them
-the names of games in a dataset, never hold more of the path than what lies below what the user named. Nothing is
-written. To start reading: `find_sources`, then `read_members`; one archive is read in `members.py`.
+A path may be a file of games, an archive, the first volume of a split archive, a folder (searched through, with the
+archives in it), or a pattern with `*`. The files of games that lie loose in a folder and below are one source together,
+however many they are; so are the volumes of an archive. Labels, and with them the names of games in a dataset, never
+hold more of the path than what lies below what the user named. Nothing is written. To start reading: `find_sources`,
+then `read_members`; one archive is read in `members.py`, a loose file in `loose_files.py`.
 """
 
+import errno
 import glob
+import gzip
 import hashlib
 import os
-import re
+import stat
+import zlib
 from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
 
 from data import digests
-from data.members import (
-    Limits,
-    Member,
-    ReadStats,
-    SourceError,
-    is_game_name,
-    of_the_medium,
-    read_7z,
-    read_tar,
-    read_zip,
-    to_name,
-)
-
-KINDS = {
-    ".sgf": "sgf",
-    ".zip": "zip",
-    ".7z": "7z",
-    ".tar": "tar",
-    ".tgz": "tar",
-    ".tar.gz": "tar",
-    ".tar.bz2": "tar",
-    ".tbz2": "tar",
-    ".tar.xz": "tar",
-    ".txz": "tar",
-}
-SUPPORTED = ".sgf .zip .tar .tar.gz .tgz .tar.bz2 .tar.xz .7z"
-PART_BYTES = 4 << 20  # a loose file longer than a member may be is cut into parts of about this length
+from data.file_kinds import SUPPORTED, PassedOver, advise, find_kind, is_game_name, split_volume_name
+from data.loose_files import read_loose
+from data.members import Limits, Member, ReadStats, SourceError, read_7z, read_tar, read_zip, to_name
+from data.volumes import find_volumes, open_joined
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    path: Path
+    path: Path  # of the first volume, if there are several
     label: str  # what it is called in reports and in the names of its games
-    kind: str  # 'sgf', 'folder' (its loose SGF files), 'zip', 'tar' or '7z'
-    size: int  # bytes on disk
+    kind: str  # 'sgf', 'folder' (its loose files of games), 'zip', 'tar' or '7z'
+    size: int  # bytes on disk, of all volumes together
     files: tuple[str, ...] = field(default=(), repr=False)  # of a folder: paths below it, sorted
+    volumes: tuple[Path, ...] = field(default=(), repr=False)  # of an archive: all its files, in order
+    missing: str = ""  # of an archive: the name of a volume that is not there
 
 
-def find_sources(paths: str | list[str], base: Path) -> list[Source]:
+def find_sources(paths: str | list[str], base: Path, passed: PassedOver | None = None) -> list[Source]:
     """All sources that the paths name, each once, in an order that depends on their names alone.
 
-    Relative paths start from `base`. Raises `SourceError` for a path that does not exist, or holds nothing to read.
+    Relative paths start from `base`. Files that may hold games and are not read are counted in `passed`. Raises
+    `SourceError` for a path that does not exist, or holds nothing to read.
     """
+    passed = PassedOver() if passed is None else passed
     named = [paths] if isinstance(paths, str) else list(paths)
     if not named:
         raise SourceError("no source is given; name a file, a folder or an archive, as in source=games/")
@@ -67,11 +51,12 @@ def find_sources(paths: str | list[str], base: Path) -> list[Source]:
     for text in named:
         usable = False
         for path, asked in _expand(str(text), base):
-            for source in _find_below(path, asked):
+            for source in _find_below(path, asked, passed):
                 found.setdefault(source.path, source)
                 usable = True
         if not usable:
-            raise SourceError(f"source {text}: there is no game in it, that is no file ending in {SUPPORTED}")
+            others = "".join(f"; {line}" for line in passed.describe())
+            raise SourceError(f"source {text}: there is no game in it, that is no file ending in {SUPPORTED}{others}")
     return sorted(_name_apart(_leave_out_covered(list(found.values()))), key=lambda source: source.label)
 
 
@@ -88,25 +73,95 @@ def _expand(text: str, base: Path) -> list[tuple[Path, bool]]:
     return [(Path(match), False) for match in matches]
 
 
-def find_kind(name: str) -> str:
-    """'' if the name tells no kind that is read here."""
-    name = name.lower()
-    return next((kind for suffix, kind in KINDS.items() if name.endswith(suffix)), "")
-
-
-def _find_below(path: Path, asked: bool) -> Iterator[Source]:
+def _find_below(path: Path, asked: bool, passed: PassedOver) -> Iterator[Source]:
     if path.is_dir():
-        yield from _search_folder(path)
-    elif kind := find_kind(path.name):
-        yield Source(path, _to_label(path.name), kind, path.stat().st_size)
-    elif asked:
-        raise SourceError(f"source {path}: this type of file is not read; give {SUPPORTED} or a folder")
+        yield from _search_folder(path, passed)
+        return
+    what, advice = advise(path.name)
+    if not path.is_file():
+        what, advice = _describe_special(path), NOT_A_FILE
+    elif find_kind(path.name):
+        source = _make_source(path, path.name)
+        if asked and source.missing:
+            raise _missing(source)
+        yield source
+        return
+    elif asked and path.suffix.lower() == ".gz":
+        yield Source(path, _to_label(path.name), "tar" if _is_packed_tar(path) else "sgf", path.stat().st_size)
+        return
+    if asked:
+        why = f"{what} is not read; {advice}" if what else f"this type of file is not read; give {SUPPORTED} or a folder"
+        raise SourceError(f"source {path}: {why}")
+    if what:
+        passed.add(f"{what}: {advice}", path.name)
 
 
-def _search_folder(root: Path) -> Iterator[Source]:
-    """The loose SGF files below `root` as one source, and each archive as its own. Links are followed, once."""
+NOT_A_FILE = "only files and folders are read"
+LOOP = "a link that leads in a circle"
+
+
+def _describe_special(path: Path | os.DirEntry[str]) -> str:
+    """What there is by the name of a file that is none."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "a link to nothing"
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return LOOP
+        raise
+    kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+    return kinds.get(stat.S_IFMT(mode), "not a file")
+
+
+def _make_source(path: Path, name: str) -> Source:
+    """An archive, or one file of games; `name` is what it is called."""
+    kind = find_kind(path.name)
+    if kind == "sgf":
+        return Source(path, _to_label(name), kind, path.stat().st_size)
+    volumes, missing = find_volumes(path)
+    whole, number = split_volume_name(name)
+    if number and path.with_name(split_volume_name(path.name)[0]).exists():  # it has been joined by somebody, too
+        whole = f"{whole}.{volumes[0].name.rpartition('.')[2]}"
+    size = sum(volume.stat().st_size for volume in volumes)
+    return Source(volumes[0], _to_label(whole), kind, size, volumes=volumes, missing=missing)
+
+
+def _is_packed_tar(path: Path) -> bool:
+    try:
+        with gzip.open(path) as file:
+            return file.read(512)[257:262] == b"ustar"
+    except (OSError, EOFError, zlib.error):  # who reads it will tell
+        return False
+
+
+def _missing(source: Source) -> SourceError:
+    found = ", ".join(volume.name for volume in source.volumes[:3]) + (", ..." if len(source.volumes) > 3 else "")
+    return SourceError(f"{source.label}: the volume {source.missing} is missing; put it beside {found} in {source.path.parent}")
+
+
+def _search_folder(root: Path, passed: PassedOver) -> Iterator[Source]:
+    """The loose files of games below `root` as one source, and each archive as its own. Links are followed, once."""
     top = root.name or "folder"
     loose, size = [], 0
+    split: set[str] = set()  # archives of which a volume was met
+    for name, entry in _walk(root, passed):
+        if is_game_name(entry.name):
+            loose.append(name)
+            size += entry.stat().st_size
+        elif entry.name[0] == ".":
+            continue
+        elif not find_kind(entry.name):
+            passed.add_unread(entry.name, f"{top}/{name}")
+        elif (whole := split_volume_name(name)[0]) == name or whole not in split:
+            split |= {whole} - {name}
+            yield _make_source(root / name, f"{top}/{name}")
+    if loose:
+        yield Source(root, _to_label(top), "folder", size, tuple(sorted(loose)))
+
+
+def _walk(root: Path, passed: PassedOver) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """All files below `root`, each with its path from there."""
     folders, seen = [""], set()
     while folders:
         below = folders.pop()
@@ -115,21 +170,30 @@ def _search_folder(root: Path) -> Iterator[Source]:
             if (status.st_dev, status.st_ino) in seen:
                 continue
             seen.add((status.st_dev, status.st_ino))
-            entries = sorted(os.scandir(root / below), key=lambda entry: entry.name)
+            for entry in sorted(os.scandir(root / below), key=lambda entry: entry.name):
+                name = f"{below}{entry.name}"
+                kind = _look_at(entry)
+                if kind == "folder":
+                    folders.append(f"{name}/")
+                elif kind == "file":
+                    yield name, entry
+                elif kind == LOOP or find_kind(entry.name):
+                    passed.add(f"{kind}: {NOT_A_FILE}", name)
         except OSError as error:
             why = f"cannot be searched ({error.strerror}); check its rights"
             raise SourceError(f"source {root / below}: {why}") from error
-        for entry in entries:
-            name = f"{below}{entry.name}"
-            if entry.is_dir():
-                folders.append(f"{name}/")
-            elif is_game_name(entry.name) and entry.is_file():
-                loose.append(name)
-                size += entry.stat().st_size
-            elif (kind := find_kind(entry.name)) not in ("", "sgf") and entry.is_file() and entry.name[0] != ".":
-                yield Source(root / name, _to_label(f"{top}/{name}"), kind, entry.stat().st_size)
-    if loose:
-        yield Source(root, _to_label(top), "folder", size, tuple(sorted(loose)))
+
+
+def _look_at(entry: os.DirEntry[str]) -> str:
+    """'folder', 'file', or what else it is."""
+    try:
+        if entry.is_dir():
+            return "folder"
+        return "file" if entry.is_file() else _describe_special(entry)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return LOOP
+        raise
 
 
 def _leave_out_covered(sources: list[Source]) -> list[Source]:
@@ -165,10 +229,10 @@ def _to_label(name: str) -> str:
 
 
 def hash_source(source: Source) -> str:
-    """SHA-256 of the file; of a folder, of the names and contents of its files in order."""
+    """SHA-256 of the file, volumes joined; of a folder, of the names and contents of its files in order."""
     try:
         if source.kind != "folder":
-            with open(source.path, "rb") as file:
+            with open_joined(source.volumes or (source.path,)) as file:
                 return digests.hash_file(file).hex()
         digest = hashlib.sha256()
         for name in source.files:
@@ -188,12 +252,20 @@ def read_members(source: Source, limits: Limits, stats: ReadStats | None = None)
     try:
         if source.kind == "folder":
             for name in source.files:
-                yield from _read_loose(source.path / name, _to_label(name), limits, stats)
+                yield from read_loose(source.path / name, _to_label(name), limits, stats)
         elif source.kind == "sgf":
-            yield from _read_loose(source.path, _to_label(source.path.name), limits, stats)
+            yield from read_loose(source.path, _to_label(source.path.name), limits, stats)
+        elif source.missing:
+            raise _missing(source)
         else:
             readers = {"zip": read_zip, "tar": read_tar, "7z": read_7z}
-            yield from readers[source.kind](source.path, source.label, limits, stats)
+            with open_joined(source.volumes or (source.path,)) as file:
+                yield from readers[source.kind](file, source.size, source.label, limits, stats)
+    except SourceError as error:
+        if split_volume_name(source.path.name)[1] and not source.missing:
+            last = f"; {source.volumes[-1].name} is the last volume that was found"
+            raise SourceError(f"{error}{last}") from error
+        raise
     except OSError as error:
         raise _unreadable(source, error) from error
 
@@ -201,60 +273,3 @@ def read_members(source: Source, limits: Limits, stats: ReadStats | None = None)
 def _unreadable(source: Source, error: OSError) -> SourceError:
     where = error.filename or source.path
     return SourceError(f"{source.label}: cannot be read ({error.strerror or error}); check {where}")
-
-
-def _read_loose(path: Path, name: str, limits: Limits, stats: ReadStats) -> Iterator[Member]:
-    """A loose file, whole; where it is longer than a member may be, in parts that end between two games."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read(limits.max_member_bytes + 1)
-            if len(data) <= limits.max_member_bytes:
-                members: Iterator[Member] = iter([Member(name, data)])
-            else:
-                members = _read_parts(data, file, name, limits)
-            for member in members:
-                stats.members += 1
-                stats.errors += member.error != ""
-                yield member
-    except OSError as error:  # one unreadable file of a folder does not stop the others
-        stats.members += 1
-        stats.errors += 1
-        yield Member(name, b"", f"cannot be read: {error.strerror}", lost=of_the_medium(error))
-
-
-_BETWEEN_GAMES = re.compile(rb"\)\s*(?=\(\s*;\s*(?:GM|FF|SZ|CA|AP|EV|PB|PW)\s*\[)")  # no variation begins like that
-
-
-def _read_parts(data: bytes, file: BinaryIO, name: str, limits: Limits) -> Iterator[Member]:
-    """`name@1`, `name@2`, ... A stretch without a boundary that is longer than a member may be is one error."""
-    part, given_up = 0, False
-    size = min(PART_BYTES, limits.max_member_bytes)
-    while data:
-        last = len(data) <= limits.max_member_bytes
-        boundaries = (match.end() for match in _BETWEEN_GAMES.finditer(data))
-        if given_up:
-            end = next(boundaries, 0)
-            given_up = end == 0
-        else:
-            part += 1
-            end = len(data) if last and len(data) <= size else _find_cut(boundaries, size, limits.max_member_bytes)
-            end = len(data) if end == 0 and last else end
-            yield Member(f"{name}@{part}", data[:end], "" if end else "too large")
-            given_up = end == 0
-        if given_up and last:
-            return
-        data = data[end:] if end else data[-_LONGEST_BOUNDARY:]
-        data += file.read(limits.max_member_bytes + 1 - len(data))
-
-
-_LONGEST_BOUNDARY = 64  # bytes; one may lie across the end of what has been read
-
-
-def _find_cut(boundaries: Iterator[int], wanted: int, most: int) -> int:
-    """The last boundary up to `wanted`, else the first one after it; 0 if there is none up to `most`."""
-    cut = 0
-    for boundary in boundaries:
-        if boundary > wanted and (cut or boundary > most):
-            break
-        cut = boundary
-    return cut

@@ -95,6 +95,8 @@ def read_part(task: ReadTask) -> dict[str, int]:
         game_table.write(new.file.create_group("games"), game_table.from_records(games, extra))
         new.file.create_dataset("positions", data=positions)
         new.file.create_dataset("rejects", data=np.frombuffer(text.encode(), np.uint8))
+        mended = json.dumps([[game.mended, game.source] for game in games if game.mended])
+        new.file.create_dataset("mended", data=np.frombuffer(mended.encode(), np.uint8))
         new.file.attrs["files"] = len(task.members)
         # Labels as numbers: for games_per_source.
         labels = {label: number for number, label in enumerate(dict.fromkeys(label for label, _ in task.members))}

@@ -11,6 +11,7 @@ import numpy as np
 
 from data import filters, replay, sgf
 from data.atomic import write_text
+from data.file_kinds import PassedOver
 from data.identity import OPENING, SPLITS
 from data.metadata import from_rank
 
@@ -22,6 +23,7 @@ OWN_REASONS = {
     "duplicate": "the same moves as a game before, as they are or in a mirror",
 }
 REASONS = {**sgf.REASONS, **replay.REASONS, **filters.REASONS, **OWN_REASONS}
+MENDED = sgf.MENDED
 UNWANTED = {*filters.REASONS, "duplicate", "other size", "not go"}  # nothing wrong with these games
 
 
@@ -39,8 +41,11 @@ class Rejects:
         self.near_duplicates = 0
         self.skipped = 0  # files in the sources that are no games by their names
         self.nested = 0  # of these, archives inside archives
+        self.passed = PassedOver()  # files that may hold games and are not read
         self.reasons: Counter[str] = Counter()
         self.examples: dict[str, list[str]] = {}
+        self.mended: Counter[str] = Counter()  # games that were read after something was put right in their files
+        self.mended_examples: dict[str, list[str]] = {}
 
     @property
     def dropped(self) -> int:
@@ -55,13 +60,14 @@ class Rejects:
         self.files += int(part.attrs["files"])
         self.admitted += len(part["games"]["split"])
         for reason, detail, source in json.loads(part["rejects"][:].tobytes()):
-            self.add(reason, f"{source}: {detail}" if detail else source)
+            self.add(reason, name_example(source, detail))
+        for what, source in json.loads(part["mended"][:].tobytes()):
+            self.mended[what] += 1
+            add_example(self.mended_examples, what, source)
 
     def add(self, reason: str, example: str) -> None:
         self.reasons[reason] += 1
-        examples = self.examples.setdefault(reason, [])
-        if len(examples) < EXAMPLES:
-            examples.append(example)
+        add_example(self.examples, reason, example)
 
     def add_duplicates(self, parts: list[Path], games: dict[str, np.ndarray], dropped: np.ndarray, first: np.ndarray) -> None:
         """`dropped` are numbers of games; `first` holds for every game the one that is kept instead."""
@@ -90,6 +96,18 @@ class Rejects:
 
     def summary(self) -> str:
         return ", ".join(f"{reason} {count:,}" for reason, count in self.reasons.most_common() if count) or "no game was found"
+
+
+def add_example(examples: dict[str, list[str]], key: str, example: str) -> None:
+    """Keep the first few of each key."""
+    some = examples.setdefault(key, [])
+    if len(some) < EXAMPLES:
+        some.append(example)
+
+
+def name_example(source: str, detail: str) -> str:
+    """`source: detail`; what tells of an archive as a whole names it already."""
+    return detail if detail.startswith(source) else f"{source}: {detail}" if detail else source
 
 
 def source_of(part: Path, row: int) -> str:
@@ -135,6 +153,8 @@ def make_report(path: Path, rejects: Rejects, seconds: float, compiling: float, 
             "games_for_value": int(np.count_nonzero(games["value"][:])),
             "dropped": table(rejects.reasons, rejects.examples, REASONS),
             "cut_short": find_cuts(games),
+            "mended": table(rejects.mended, rejects.mended_examples, MENDED),
+            "passed_over": rejects.passed.table(),
             "share_their_opening": {"games": rejects.near_duplicates, "moves": OPENING},
             "positions": positions,
             "positions_by_split": {name: rows[name] for name in SPLITS},
@@ -166,9 +186,7 @@ def find_cuts(games: h5py.Group) -> dict[str, Any]:
         kind = cuts[row].split(":")[0]
         counts[kind] += 1
         if counts[kind] <= EXAMPLES:
-            detail = cuts[row][len(kind) + 2 :]
-            source = str(games["source"].asstr()[row])
-            examples.setdefault(kind, []).append(f"{source}: {detail}" if detail else source)
+            add_example(examples, kind, name_example(str(games["source"].asstr()[row]), cuts[row][len(kind) + 2 :]))
     return table(counts, examples, REASONS)
 
 

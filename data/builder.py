@@ -32,10 +32,12 @@ from data.build_parts import EncodeTask, GameOptions, ReadTask, count_part, enco
 from data.build_report import BadInput, Rejects, make_report, read_report, write_report
 from data.coords import MAX_SIZE, MIN_SIZE
 from data.executors import Executor, run
+from data.file_kinds import PassedOver
 from data.hdf5 import CHUNK, POSITION_COLUMNS, SCHEMA
 from data.identity import SPLITS
 from data.jit import cache_folder
 from data.members import Limits, Member, ReadStats
+from data.words import count_of
 from data.work_folder import BuildError, Manifest, WorkFolder, hash_code, refuse_difference, report_path, work_folder
 
 BYTES_A_PART = 8 << 20  # of SGF; whichever is reached first, this or PartSizes.files
@@ -112,20 +114,29 @@ class Plan:
 def build(options: BuildOptions, progress: Progress) -> dict[str, Any]:
     """Make the dataset and its report, and return the report; a finished one is left alone."""
     check(options)
-    sources = archives.find_sources(list(options.sources), Path.cwd())
-    progress.say(f"{len(sources)} source{'s' * (len(sources) != 1)}: {describe_sources(sources)}")
+    passed = PassedOver()
+    sources = archives.find_sources(list(options.sources), Path.cwd(), passed)
+    progress.say(f"{count_of(len(sources), 'source')}: {describe_sources(sources)}")
+    for line in passed.describe():
+        progress.say(line)
     if options.output.exists() and not options.overwrite:
         return find_finished(options, sources, progress)
     started = time.perf_counter()
     compiling = prepare_kernels(progress)
     with interrupts.held(), WorkFolder(options.output) as folder:
         if options.overwrite or not options.output.exists():  # which another build may have made since
-            return make(options, sources, folder, progress, started, compiling)
+            return make(options, sources, passed, folder, progress, started, compiling)
     return find_finished(options, sources, progress)
 
 
 def make(
-    options: BuildOptions, sources: list[Source], folder: WorkFolder, progress: Progress, started: float, compiling: float
+    options: BuildOptions,
+    sources: list[Source],
+    passed: PassedOver,
+    folder: WorkFolder,
+    progress: Progress,
+    started: float,
+    compiling: float,
 ) -> dict[str, Any]:
     """The four steps, in a work folder that no other build has."""
     manifest = make_manifest(options, sources)
@@ -136,6 +147,8 @@ def make(
     confirm_sources(options, sources, manifest)
     plan, rejects = make_plan(parts, options, progress)
     rejects.skipped, rejects.nested = stats.skipped, stats.nested
+    passed.include(stats.passed)
+    rejects.passed = passed
     try:
         rejects.check_rate(options.max_reject_rate)
     except BadInput as error:
@@ -274,7 +287,9 @@ def read_sources(
         advance(counts)
     progress.end()
     if stats.nested:
-        progress.say(f"{stats.nested:,} archives inside archives were passed over: unpack these to read their games")
+        progress.say(f"archives inside archives: {stats.nested:,} passed over; unpack them to read their games")
+    for line in stats.passed.describe():
+        progress.say(line)
     return paths, stats
 
 
@@ -365,7 +380,7 @@ def make_plan(parts: list[Path], options: BuildOptions, progress: Progress) -> t
     rejects.near_duplicates = len(order) - len(np.unique(games["opening"][order]))
     first_row = np.concatenate([[0], np.cumsum(games["positions"][order])]).astype(np.int64)
     plan = Plan(parts, made_from, games["part"][order], games["row"][order], games["split"][order], first_row)
-    progress.say(f"{rejects.seen:,} games seen, {rejects.kept:,} kept, {plan.positions:,} positions")
+    progress.say(f"{count_of(rejects.seen, 'game')} seen, {rejects.kept:,} kept, {count_of(plan.positions, 'position')}")
     return plan, rejects
 
 

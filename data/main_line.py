@@ -3,7 +3,8 @@
 sgfmill's tokeniser is the grammar. Two things are put around it. Before it, a shortcut: records are nearly always one
 straight line of moves, and one regular expression that accepts exactly such a tail is several times as fast as making a
 token of each bracket; whatever it does not accept goes the long way, and `tests/test_sgf.py` compares the two. After
-it, salvage: sgfmill refuses a file that stops or breaks anywhere, while the moves before that place are good.
+it, salvage: sgfmill refuses a file that stops or breaks anywhere, while the moves before that place are good, and a
+record that lost its first bracket is otherwise whole.
 
 Everything works on bytes. Recursion is nowhere, and a limit on the length of a game comes before anything is allocated.
 """
@@ -27,14 +28,18 @@ class MainLine:
     nodes: list[list[Property]] = field(default_factory=list)
     tail: list[tuple[bytes, bytes]] = field(default_factory=list)  # colour and point of the moves after `nodes`
     cut: str = ""  # '' or a key of `sgf.REASONS`
+    mended: str = ""  # '' or a key of `sgf.MENDED`
 
 
+# Only single characters are repeated possessively, and groups without alternatives: before 3.11.5 Python does not go back
+# to where it was when an alternative fails within a possessive repeat. The greedy ones cost no more, as what can follow a
+# repeat never begins like what is repeated.
 _VALUE = rb"\[[^\\\]]*+(?:\\.[^\\\]]*+)*+\]"
-_MARKUP = rb"(?:(?:C|[BW]L|O[BW]|N|MN|CR|TR|SQ|MA|LB|SL|TE|BM|DO|IT|G[BW]|UC|HO|DM|V)\s*+(?:" + _VALUE + rb"\s*+)++)*+"
+_MARKUP = rb"(?:(?:C|[BW]L|O[BW]|N|MN|CR|TR|SQ|MA|LB|SL|TE|BM|DO|IT|G[BW]|UC|HO|DM|V)\s*+(?:" + _VALUE + rb"\s*+)++)*"
 _MOVE = rb";\s*+([BW])\s*+\[([a-z]{0,2}+)\]\s*+" + _MARKUP
 _STRAIGHT_LINE = re.compile(
-    rb"\s*+(\(\s*+;(?:[^;()\[\]]++|;(?!\s*+[BW]\s*+\[)|" + _VALUE + rb")*+)"  # nodes until the first move
-    rb"((?:" + _MOVE + rb")++)\)\s*+\Z",
+    rb"\s*+(\(\s*+;(?:[^;()\[\]]++|;(?!\s*+[BW]\s*+\[)|" + _VALUE + rb")*)"  # nodes until the first move
+    rb"((?:" + _MOVE + rb")+)\)\s*+\Z",
     re.DOTALL,
 )
 _MOVES = re.compile(_MOVE, re.DOTALL)
@@ -47,6 +52,18 @@ _ANY_START = re.compile(rb"\(\s*+;")
 _ROOT_PROPERTIES = frozenset(
     {"GM", "FF", "SZ", "CA", "AP", "PB", "PW", "BR", "WR", "KM", "RE", "DT", "EV", "GN", "RU", "HA", "PC", "RO", "TM"}
 )
+# A root without `(`, `;` or both, where the file begins; and one without `(` behind other text, or behind another game.
+_BEHEADED = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?\s*+(?P<lost>[(;]?)\s*+(?=(?:"
+    + "|".join(sorted(_ROOT_PROPERTIES)).encode()
+    + rb"|"
+    + _ROOT
+    + rb")\s*+\[)"
+)
+_UNOPENED = re.compile(rb"(?P<lost>;)(?=\s*+" + _ROOT + rb"\s*+\[[^\\\]]{0,80}+\])")
+_UNOPENED_BEHIND_A_GAME = re.compile(rb"\)\s*+(?P<lost>;)(?=\s*+" + _ROOT + rb"\s*+\[[^\\\]]{0,80}+\])")
+_LOOSE_MOVE = re.compile(rb"(?:\A|;)\s*+[BW]\s*+\[[a-z]{0,2}+\]")
+_END_OF_MOVES = re.compile(rb"(?:\]|\A\s*\))[\s)]*\Z")
 _OPEN_VALUE = re.compile(rb"\s*+\[")
 _ESCAPING_HALF = re.compile(rb"[\x81-\xfe]\\")  # may be one character of GBK, Big5 or Shift-JIS
 _CHARSET = re.compile(rb"CA\s*\[\s*([A-Za-z0-9._:-]{2,20})\s*\]")
@@ -56,14 +73,62 @@ def find_main_lines(data: bytes) -> Iterator[MainLine]:
     """The main line of each game in the file; nothing if there is no game."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16", "replace").encode()
-    straight = _STRAIGHT_LINE.match(data)
-    line = _read_straight_line(straight) if straight else None
+    line = _find_straight_line(data)
     if line is not None:
         yield line
         return
+    data, opened = _open_games(data)
+    line = _find_straight_line(data) if opened else None
+    if line is not None:
+        line.mended = NO_BRACKET
+        yield line
+        return
+    yield from _find_long_way(data, opened)
+
+
+NO_BRACKET = "no first bracket"
+NO_BEGINNING = "no beginning"
+
+
+def _find_straight_line(data: bytes) -> MainLine | None:
+    straight = _STRAIGHT_LINE.match(data)
+    return _read_straight_line(straight) if straight else None
+
+
+def _open_games(data: bytes) -> tuple[bytes, set[int]]:
+    """Put `(;` where a game surely begins without it; returns where each of these now stands, too."""
+    any_start = _ANY_START.search(data)
+    first = _BEHEADED.match(data) or _UNOPENED.search(data, 0, any_start.start() if any_start else len(data))
+    roots = [first] if first else []
+    roots += _UNOPENED_BEHIND_A_GAME.finditer(data, first.end() if first else 0)
+    pieces, opened, end, length = [], set(), 0, 0
+    for root in roots:
+        pieces += [data[end : root.start("lost")], b"(;"]
+        length += root.start("lost") - end + 2
+        opened.add(length - 2)
+        end = root.end()
+    return b"".join([*pieces, data[end:]]), opened
+
+
+def _find_long_way(data: bytes, opened: set[int]) -> Iterator[MainLine]:
     starts = _find_starts(data)
-    for start, end in zip(starts, [*starts[1:], len(data)][: len(starts)], strict=True):
-        yield from _read_piece(data[start:end])
+    beginning_is_lost = _has_lost_its_beginning(data, starts)
+    if beginning_is_lost:
+        yield MainLine(cut=NO_BEGINNING)
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)][: len(starts)], strict=True)):
+        for line in _read_piece(data[start:end], beginning_is_lost and number == 0):
+            line.mended = NO_BRACKET if start in opened else ""
+            opened.discard(start)
+            yield line
+
+
+def _has_lost_its_beginning(data: bytes, starts: list[int]) -> bool:
+    """Whether a game was under way before the first start, which then may be one of its variations."""
+    if _LOOSE_MOVE.search(data, 0, starts[0] if starts else len(data)):
+        return True
+    if not starts or _GAME_START.match(data, starts[0]):
+        return False
+    return _END_OF_MOVES.search(data[max(0, starts[0] - 80) : starts[0]]) is not None
 
 
 def _read_straight_line(match: re.Match[bytes]) -> MainLine | None:
@@ -87,9 +152,12 @@ def _find_starts(data: bytes) -> list[int]:
     return [first.start(), *(match.start() for match in _GAME_START.finditer(data, first.end()))]
 
 
-def _read_piece(piece: bytes) -> Iterator[MainLine]:
-    """The games of a piece that holds no sure start but its own: they are told apart by their brackets alone."""
-    position, broken, transcoded = 0, False, piece.isascii()
+def _read_piece(piece: bytes, broken: bool) -> Iterator[MainLine]:
+    """The games of a piece that holds no sure start but its own: they are told apart by their brackets alone.
+
+    `broken` says that it continues a broken game.
+    """
+    position, transcoded = 0, piece.isascii()
     while first := _ANY_START.search(piece, position):
         line, end, tokens = _read_game(piece, first.start())
         if not transcoded and (line.cut or _ESCAPING_HALF.search(piece, first.start(), end)):

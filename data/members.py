@@ -1,11 +1,13 @@
 """The files inside one archive, one after the other, in bounded memory. Nothing is ever written to disk.
 
-Each reader yields `Member`s in the order of the archive. A member that alone is bad is yielded with its `error` and no
-data; an archive that cannot be read on raises `SourceError` after what was good. As nothing is written, names such as
-`../../x` and links to elsewhere are harmless: a name is only a label. To start reading: `read_zip`, the simplest one.
+Each reader takes the opened archive, which may be joined from volumes, and yields `Member`s in its order. A member that
+alone is bad is yielded with its `error` and no data; an archive that cannot be read on raises `SourceError` after what
+was good. As nothing is written, names such as `../../x` and links to elsewhere are harmless: a name is only a label. To
+start reading: `read_zip`, the simplest one.
 """
 
 import bz2
+import contextlib
 import errno
 import gzip
 import io
@@ -17,11 +19,11 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+from dataclasses import dataclass, field
+from typing import IO, Any, BinaryIO
 
-SUFFIX = ".sgf"
+from data.file_kinds import PassedOver, find_kind, is_game_name
+
 BLOCK = 1 << 16
 RATIO_IS_JUDGED_FROM = 256 << 20  # bytes unpacked: small archives of many equal games may well be dense
 
@@ -56,6 +58,7 @@ class ReadStats:
     errors: int = 0
     skipped: int = 0  # files that are no games by their name
     nested: int = 0  # of these, archives, which are not opened inside an archive
+    passed: PassedOver = field(default_factory=PassedOver)  # of these, records in forms that are not read
 
 
 # Errors that are due to what a file is or is called, and come again whenever it is read.
@@ -67,12 +70,9 @@ def of_the_medium(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno is not None and error.errno not in OF_THE_FILE
 
 
-NESTED = re.compile(r"\.(zip|tar|tgz|tbz2?|txz|gz|bz2|xz|7z|rar)$", re.IGNORECASE)
-
-
-def is_game_name(name: str) -> bool:
-    """Ends in .sgf; `._x.sgf` is what macOS adds to archives and no game."""
-    return name[-4:].lower() == SUFFIX and not name.replace("\\", "/").rpartition("/")[2].startswith("._")
+NESTED = re.compile(r"\.(gz|bz2|xz|rar|tbz)(\.\d{3,4})?$", re.IGNORECASE)  # besides what could be read by itself
+GZIP = b"\x1f\x8b"
+DAMAGED_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
 def to_name(raw: bytes) -> str:
@@ -85,7 +85,7 @@ def to_name(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace").replace("\0", "")
 
 
-class _Guard:
+class Guard:
     """Counts what an archive gives and stops it where no collection of games would be."""
 
     def __init__(self, label: str, packed: int, limits: Limits, stats: ReadStats):
@@ -99,7 +99,10 @@ class _Guard:
         if is_game_name(name):
             return True
         self.stats.skipped += 1
-        self.stats.nested += NESTED.search(name) is not None
+        if NESTED.search(name) or find_kind(name) not in ("", "sgf"):
+            self.stats.nested += 1
+        else:
+            self.stats.passed.add_unread(name, f"{self.label}!{name}")
         return False
 
     def unpack(self, count: int) -> None:
@@ -110,10 +113,21 @@ class _Guard:
             raise self.refuse(f"it unpacks to more than {self.limits.max_ratio:,.0f} times its size, as bombs do")
 
     def give(self, name: str, data: bytes, error: str = "") -> Member:
+        """A member that goes out, unpacked if it is packed by itself."""
+        if data.startswith(GZIP):
+            data, error = self._unpack_member(data)
         self.good += not error
         self.stats.members += 1
         self.stats.errors += error != ""
         return Member(name, b"" if error else data, error)
+
+    def _unpack_member(self, packed: bytes) -> tuple[bytes, str]:
+        try:
+            data = gzip.GzipFile(fileobj=io.BytesIO(packed)).read(self.limits.max_member_bytes + 1)
+        except DAMAGED_GZIP as error:
+            return b"", f"damaged: {' '.join(str(error).split())[:80]}"
+        self.unpack(len(data))
+        return data, "too large" if len(data) > self.limits.max_member_bytes else ""
 
     def refuse(self, why: str) -> SourceError:
         return SourceError(f"{self.label}: refused, as {why}; raise the limit if that is right, or unpack it yourself")
@@ -131,10 +145,10 @@ class _Guard:
 # --- zip
 
 
-def read_zip(path: Path, label: str, limits: Limits, stats: ReadStats) -> Iterator[Member]:
-    guard = _Guard(label, path.stat().st_size, limits, stats)
+def read_zip(file: BinaryIO, size: int, label: str, limits: Limits, stats: ReadStats) -> Iterator[Member]:
+    guard = Guard(label, size, limits, stats)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             for info in archive.infolist():
                 name = to_name(_raw_zip_name(info))
                 if not info.is_dir() and guard.wants(name):
@@ -151,7 +165,7 @@ def _raw_zip_name(info: zipfile.ZipInfo) -> bytes:
         return info.filename.encode("utf-8", "backslashreplace")
 
 
-def _read_zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, guard: _Guard) -> Member:
+def _read_zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, guard: Guard) -> Member:
     if info.file_size > guard.limits.max_member_bytes:
         return guard.give(name, b"", "too large")
     if info.flag_bits & 0x1:
@@ -176,14 +190,14 @@ def _read_zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str,
 # --- tar
 
 
-def read_tar(path: Path, label: str, limits: Limits, stats: ReadStats) -> Iterator[Member]:
+def read_tar(file: BinaryIO, size: int, label: str, limits: Limits, stats: ReadStats) -> Iterator[Member]:
     """Also compressed, whatever the file is called; the archive is read as a stream, once."""
-    guard = _Guard(label, path.stat().st_size, limits, stats)
+    guard = Guard(label, size, limits, stats)
     try:
         with (
-            _open_stream(path) as stream,
+            _open_stream(file) as stream,
             tarfile.open(
-                fileobj=_Meter(stream, guard),  # type: ignore[call-overload]  # reads are all that it needs
+                fileobj=Meter(stream, guard),  # type: ignore[call-overload]  # reads are all that it needs
                 mode="r|",
                 bufsize=BLOCK,
                 tarinfo=_StrictInfo,
@@ -199,8 +213,8 @@ def read_tar(path: Path, label: str, limits: Limits, stats: ReadStats) -> Iterat
                 if info.size > limits.max_member_bytes:
                     yield guard.give(name, b"", "too large")
                     continue
-                file = archive.extractfile(info)
-                data = file.read() if file else b""
+                member = archive.extractfile(info)
+                data = member.read() if member else b""
                 if len(data) != info.size:
                     raise guard.damaged(f"{name} is cut off")
                 yield guard.give(name, data)
@@ -241,10 +255,10 @@ _EXTENSIONS = (
 MAX_EXTENSION = 1 << 20
 
 
-class _Meter:
+class Meter:
     """Passes reads on, counting."""
 
-    def __init__(self, stream: IO[bytes], guard: _Guard):
+    def __init__(self, stream: IO[bytes] | gzip.GzipFile, guard: Guard):
         self.stream, self.guard = stream, guard
 
     def read(self, count: int) -> bytes:
@@ -253,32 +267,32 @@ class _Meter:
         return data
 
 
-_OPENERS: tuple[tuple[bytes, Callable[[Path], Any]], ...] = (
-    (b"\x1f\x8b", gzip.open),
+_OPENERS: tuple[tuple[bytes, Callable[[BinaryIO], Any]], ...] = (
+    (GZIP, gzip.open),
     (b"BZh", bz2.open),
     (b"\xfd7zXZ\x00", lzma.open),
 )
 
 
-def _open_stream(path: Path) -> Any:
-    with open(path, "rb") as file:
-        start = file.read(6)
+def _open_stream(file: BinaryIO) -> Any:
+    start = file.read(6)
+    file.seek(0)
     for magic, opener in _OPENERS:
         if start.startswith(magic):
-            return opener(path)
-    return open(path, "rb")
+            return opener(file)
+    return contextlib.nullcontext(file)
 
 
 # --- 7z
 
 
-def read_7z(path: Path, label: str, limits: Limits, stats: ReadStats) -> Iterator[Member]:
+def read_7z(file: BinaryIO, size: int, label: str, limits: Limits, stats: ReadStats) -> Iterator[Member]:
     """py7zr pushes files into writers, so it runs in a thread and hands bundles of members over a short queue."""
     import py7zr  # slow to import, rarely needed
 
-    guard = _Guard(label, path.stat().st_size, limits, stats)
+    guard = Guard(label, size, limits, stats)
     try:
-        with open(path, "rb") as file, py7zr.SevenZipFile(file) as archive:
+        with py7zr.SevenZipFile(file) as archive:
             if archive.needs_password():
                 raise SourceError(f"{label} is encrypted; unpack it yourself and give the folder")
             courier = _Courier(_rename_files(archive, guard), guard)
@@ -297,7 +311,7 @@ def read_7z(path: Path, label: str, limits: Limits, stats: ReadStats) -> Iterato
         raise guard.damaged(error) from error
 
 
-def _rename_files(archive: Any, guard: _Guard) -> dict[str, str]:
+def _rename_files(archive: Any, guard: Guard) -> dict[str, str]:
     """Name every file in the opened archive by its number, as py7zr refuses an archive for one name like `../x`.
 
     Returns the real names of the wanted files. The header tells all sizes, and py7zr unpacks no byte more, so a
@@ -319,7 +333,7 @@ class _Courier:
 
     BUNDLE_FILES, BUNDLE_BYTES, WAITING = 64, 1 << 20, 4
 
-    def __init__(self, names: dict[str, str], guard: _Guard):
+    def __init__(self, names: dict[str, str], guard: Guard):
         self.names, self.guard = names, guard
         self.bundles: queue.Queue[list[tuple[str, bytes, str]] | Exception | None] = queue.Queue(self.WAITING)
         self.bundle: list[tuple[str, bytes, str]] = []

@@ -171,17 +171,26 @@ def _read_sentence(text: str) -> tuple[str, int]:
 def to_rank(raw: bytes | str) -> int:
     """Kyu -30 to -1, dan 1 to 9, professional 11 to 19, unknown 0 (so are `NR`, `-`, `?`).
 
-    `九段` alone counts as an amateur 9 dan: nothing in the word says professional, and Fox, where both occur, marks
+    Known are `6d 6k 6p P6 6 dan 6 kyu`, `9段 18级 P9段 职业九段 十八級 初段` of Chinese and Japanese, `9단 9급 프로9단` of Korean
+    archives. `九段` alone counts as an amateur 9 dan: nothing in the word says professional, and Fox, where both occur, marks
     professionals `P9段`.
     """
-    text = _simplify(to_text(raw)).strip(" ?*~+.")
+    rank = _read_rank(to_text(raw))
+    if rank == 0 and isinstance(raw, bytes) and not raw.isascii():
+        others = (_read_rank(raw.decode(charset, "replace")) for charset in ("cp949", "shift_jis", "big5"))
+        rank = next(filter(None, others), 0)
+    return rank
+
+
+def _read_rank(text: str) -> int:
+    text = _simplify(text).strip(" ?*~+.")
     match = _RANK.search(text)
     if not match:
         return 0
-    number = _NUMERALS[match["number"]] if match["number"] in _NUMERALS else int(match["number"])
-    unit = match["unit"]
-    if unit.startswith(("k", "级", "級", "급")):
-        return -number if 1 <= number <= 30 else 0
+    written, unit = match["number"], match["unit"]
+    number = int(written) if written.isdigit() else int(_from_numerals(written))
+    if unit.startswith(("k", "gup", "级", "級", "급")):
+        return -number if 1 <= number <= 30 and written != "初" else 0
     if not 1 <= number <= 9:
         return 0
     professional = unit.startswith("p") or _PROFESSIONAL.search(text)
@@ -189,10 +198,10 @@ def to_rank(raw: bytes | str) -> int:
 
 
 _RANK = re.compile(
-    r"(?P<number>\d{1,2}|[初一二三四五六七八九])[ -]*"
+    r"(?P<number>\d{1,2}|[初一二三四五六七八九十]+)[ -]*"
     r"(?P<unit>p(?:ro)?\b|dan|d\b|段|단|kyu|gup|k\b|级|級|급|(?<=p\d)$|(?<=p \d)$)"
 )
-_PROFESSIONAL = re.compile(r"^p *\d|^p[初一二三四五六七八九]|\bpro|职业|職業|专业|プロ|프로")
+_PROFESSIONAL = re.compile(r"^p *\d|^p[初一二三四五六七八九]|\bpro|职业|職業|专业|專業|プロ|프로")
 
 
 def from_rank(rank: int) -> str:

@@ -33,6 +33,8 @@ class GameRecord:
     source: str = ""  # archive and member
     first: int = 0  # who is to play in a record without moves: +1, -1, or 0: unknown
     cut: str = ""  # why the main line ends before the record does ('' if it does not), e.g. 'unreadable move'
+    # What was put right in the file before it could be read ('' if nothing was), a key of sgf.MENDED. No part of the game.
+    mended: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +42,7 @@ class Rejected:
     reason: str  # one of a fixed, countable set: a key of sgf.REASONS or builder's filters
     detail: str = ""  # what exactly, for the examples in the report
     source: str = ""
+
+    def __str__(self) -> str:
+        """In one line, as people are told it."""
+        return f"{self.reason}: {self.detail}" if self.detail else self.reason

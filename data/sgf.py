@@ -1,4 +1,4 @@
-"""SGF bytes to games: each becomes a `GameRecord`, or a `Rejected` with a reason from `REASONS`. Nothing is raised.
+"""SGF (or GIB) bytes to games: each becomes a `GameRecord`, or a `Rejected` with a reason from `REASONS`. Nothing is raised.
 
 Only the main line counts. `main_line.py` finds it; here its properties become moves, set-up and what is known about
 the game. Every move carries the colour of its property, so PL is not needed to know whose turn it is, and two moves
@@ -16,7 +16,8 @@ from sgfmill import sgf_grammar
 
 from data import metadata
 from data.coords import BLACK, EMPTY, PASS, WHITE, CoordinateError, from_sgf
-from data.main_line import MainLine, find_main_lines
+from data.gib import is_gib, read_gib
+from data.main_line import NO_BEGINNING, NO_BRACKET, MainLine, find_main_lines
 from data.record import GameRecord, Rejected
 
 MAX_MOVES = 10_000
@@ -25,7 +26,8 @@ MAX_GAMES = 200_000  # in one piece; with fewer than 80 bytes each they are no g
 MAX_NAME = 200  # characters kept of a name
 
 REASONS = {
-    "not sgf": "there is no game in the file: nothing in it looks like `(;`",
+    "not SGF": "there is no game in the file: nothing in it looks like `(;`",
+    NO_BEGINNING: "the record begins in the middle of its game, and what was before that is unknown",
     "not go": "GM names another game",
     "other size": "the board has another size than the one asked for",
     "not square": "the board has unequal sides",
@@ -41,6 +43,8 @@ REASONS = {
     "too large": "more nodes, moves or games than any real record has",
     "internal error": "the reader failed; please report this",
 }
+
+MENDED = {NO_BRACKET: "the record lacks the `(;` before its root, and is read as if it were there"}
 
 IMPLICIT_HANDICAPS = {
     2: "dp pd",
@@ -83,7 +87,7 @@ def read_games(data: bytes, *, source: str, options: ReadOptions, positions: boo
     games: list[GameRecord | Rejected] = []
     try:
         waiting = None  # the game before, whose name depends on whether it is the only one
-        for line in find_main_lines(data):
+        for line in [read_gib(data)] if is_gib(data) else find_main_lines(data):
             if waiting is not None:
                 games.append(_read_game(waiting, f"{source}#{len(games) + 1}", options, positions))
             waiting = line
@@ -91,7 +95,7 @@ def read_games(data: bytes, *, source: str, options: ReadOptions, positions: boo
                 games.append(Rejected("too large", f"more than {MAX_GAMES:,} games in one file", source))
                 return games
         if waiting is None:
-            return [Rejected("not sgf", _show(data[:40]) if data else "the file is empty", source)]
+            return [Rejected("not SGF", _describe_bytes(data), source)]
         games.append(_read_game(waiting, f"{source}#{len(games) + 1}" if games else source, options, positions))
     except Exception as error:  # a bug; the other files go on, and the report shows it
         games.append(Rejected("internal error", f"{type(error).__name__}: {error}"[:200], source))
@@ -102,6 +106,8 @@ def _read_game(line: MainLine, source: str, options: ReadOptions, positions: boo
     try:
         if line.cut == "too large":
             raise _Refusal("too large", "a single game of more than 2 MiB")
+        if line.cut == NO_BEGINNING:
+            raise _Refusal(NO_BEGINNING)
         root = _find_root(line)
         _check_game(root)
         size = _read_size(root)
@@ -114,7 +120,7 @@ def _read_game(line: MainLine, source: str, options: ReadOptions, positions: boo
         if not game.moves and not positions:
             raise _Refusal("no moves")
         implicit = _place_handicap(game, root, options)
-        return _make_record(game, root, source, implicit)
+        return _make_record(game, root, source, implicit, line.mended)
     except _Refusal as refusal:
         return Rejected(refusal.reason, refusal.detail, source)
 
@@ -288,7 +294,7 @@ def _read_handicap(root: dict[str, bytes]) -> int:
     return int(text) if text.isdigit() and len(text) <= 3 else 0
 
 
-def _make_record(game: _Play, root: dict[str, bytes], source: str, implicit: bool) -> GameRecord:
+def _make_record(game: _Play, root: dict[str, bytes], source: str, implicit: bool, mended: str) -> GameRecord:
     setup = [(ply, point, colour) for (ply, point), colour in game.setup.items() if ply or colour != EMPTY]
     at_root = [colour for ply, _, colour in setup if ply == 0]
     charset = root.get("CA", b"").decode("latin-1").strip()
@@ -310,11 +316,12 @@ def _make_record(game: _Play, root: dict[str, bytes], source: str, implicit: boo
         white_name=_read_text(root.get("PW", b""), charset),
         black_rank=metadata.to_rank(root.get("BR", b"")[:40]),
         white_rank=metadata.to_rank(root.get("WR", b"")[:40]),
-        date=metadata.to_date(root.get("DT", b"")[:80]),
+        date=metadata.to_date(root.get("DT", b"")[:80]) or metadata.to_date(root.get("RD", b"")[:80]),
         event=_read_text(root.get("EV", b"") or root.get("GN", b""), charset),
         source=source,
         first=0 if game.moves else _PLAYERS.get(root.get("PL", b"").strip()[:1].upper(), 0),
         cut=game.cut,
+        mended=mended,
     )
 
 
@@ -349,7 +356,19 @@ def _read_text(raw: bytes, charset: str) -> str:
     return " ".join(metadata.to_text(raw, charset).replace("\0", "").split())[:MAX_NAME]
 
 
+def _describe_bytes(data: bytes) -> str:
+    """What a file is that holds no game, for people."""
+    if not data:
+        return "the file is empty"
+    if not data.strip(b"\0"):
+        return f"nothing but zeros, {len(data):,} bytes of them"
+    return _show(data[:40])
+
+
 def _show(raw: bytes) -> str:
-    """Bytes for the eyes of people, whatever they are."""
-    text = raw[:80].decode("ascii", "backslashreplace").strip()
+    """Bytes for the eyes of people, whatever they are: as text if they are text, else with the odd ones spelled out."""
+    raw = raw[:80]
+    text = metadata.to_text(raw).strip()
+    if sum(letter.isprintable() or letter.isspace() for letter in text) < len(text):
+        text = raw.decode("ascii", "backslashreplace").strip()
     return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)[:80]

@@ -25,6 +25,7 @@ from data.executors import Executor
 from data.filters import Filters
 from data.members import Limits
 from data.sgf import ReadOptions
+from data.words import count_of
 from pipelines.console import BuildProgress, clock, console
 from pipelines.options import convert, make
 from pipelines.wiring import plain, script
@@ -77,11 +78,11 @@ def make_options(cfg: dict[str, Any]) -> BuildOptions:
 
 def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
     """The end of a build: what was left out and why, what was kept, what came out. Lines of `width` columns, but for paths."""
-    for key, title in (("dropped", "Left out"), ("cut_short", "Kept up to where they break")):
-        if report[key]:
-            total = sum(entry["games"] for entry in report[key].values())
-            yield f"{title}: {total:,} games"
-            for reason, entry in report[key].items():
+    for key, title in (("dropped", "Left out"), ("cut_short", "Kept up to where they break"), ("mended", "Put right and read")):
+        table = report.get(key, {})  # a report of an older version may lack some
+        if table:
+            yield f"{title}: {count_of(sum(entry['games'] for entry in table.values()), 'game')}"
+            for reason, entry in table.items():
                 yield from describe_reason(reason, entry, width)
             yield ""
     yield f"{'Kept':12}{'games':>10}{'positions':>14}"
@@ -95,14 +96,17 @@ def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
         words = [f"{value} ({count:,})" for value, count in shown]
         yield from fold(f"{key}:", words + [f"others ({rare:,})"] * (rare > 0), width)
     share = report["share_their_opening"]
-    yield f"{report['games_for_value']:,} of the games may teach a value net."
+    yield f"Games that may teach a value net: {report['games_for_value']:,}"
     if report["handicap_put_back"]:
-        yield f"In {report['handicap_put_back']:,} games the handicap stones were put back."
+        yield f"Games with their handicap stones put back: {report['handicap_put_back']:,}"
     if share["games"]:
-        yield f"{share['games']:,} games begin with {share['moves']} moves of another one; these are on one side together."
+        yield f"Games with the same first {share['moves']} moves as another, and on the same side: {share['games']:,}"
+    for reason, files in report.get("passed_over", {}).items():
+        yield f"{count_of(files['files'], 'file')} passed over: {reason}"
+        yield " " * 11 + shorten(files["examples"][0], width - 11)
     yield ""
     yield (
-        f"{report['games_kept']:,} of {report['games_seen']:,} games, {report['positions']:,} positions, "
+        f"{report['games_kept']:,} of {count_of(report['games_seen'], 'game')}, {count_of(report['positions'], 'position')}, "
         f"{report['bytes'] / 1e6:,.1f} MB, {report['bytes_a_position']:g} bytes a position"
     )
     compiling = f", of these {clock(report['seconds_compiling'])} to compile" if report["seconds_compiling"] > 5 else ""
@@ -131,8 +135,11 @@ def fold(title: str, words: list[str], width: int) -> Iterator[str]:
 
 
 def shorten(text: str, most: int) -> str:
-    """The end of a text tells more than its beginning: the file in its archive, and what is wrong with it."""
-    return text if len(text) <= most else "..." + text[len(text) - most + 3 :]
+    """Cut in the middle: the archive stands at the beginning, and what is wrong with the file at the end."""
+    if len(text) <= most:
+        return text
+    head = (most - 3) // 2
+    return text[:head] + "..." + text[len(text) - (most - 3 - head) :]
 
 
 @script("build_dataset")

@@ -20,6 +20,7 @@ from data.game_list import write_list
 from data.metadata import from_rank
 from data.text_boards import bar, feature_lines, feature_names, shades, side_by_side
 from data.visible_text import visible
+from data.words import count_of
 from pipelines.console import console, make_table
 from pipelines.wiring import plain, script
 
@@ -132,8 +133,8 @@ def show_summary(summary: dict[str, Any]) -> None:
     show_moves(summary)
     dates = f"from {safe(summary['first_date'])} to {safe(summary['last_date'])}; " if summary["first_date"] else ""
     console.print(
-        f"{summary['games']:,} games, {dates}{summary['games_for_value']:,} may teach a value net; "
-        f"{summary['cut_short']:,} end before their record does; "
+        f"{count_of(summary['games'], 'game')}, {dates}{summary['games_for_value']:,} may teach a value net; "
+        f"{count_of(summary['cut_short'], 'game')} cut short; "
         f"handicap stones were put back in {summary['handicap_put_back']:,}"
     )
 

@@ -233,12 +233,13 @@ def test_the_report_keeps_to_its_width_and_folds_no_number(tmp_path, width):
         "20,500 positions/s",
     ):
         assert number in text
-    assert "x.sgf: why" in text, "the end of an example tells most"
+    assert "kgs/1.tar.gz!a/" in text and "x.sgf: why" in text, "an example is cut in the middle"
+    assert "1 games" not in text and "Left out: 3,215 games" in text
     assert not any(line.endswith(" ") for line in lines)
 
 
-def test_texts_are_shortened_from_the_left_and_lines_folded_between_words():
-    assert shorten("abcdefgh", 8) == "abcdefgh" and shorten("abcdefghi", 8) == "...efghi"
+def test_texts_are_shortened_in_the_middle_and_lines_folded_between_words():
+    assert shorten("abcdefgh", 8) == "abcdefgh" and shorten("abcdefghi", 8) == "ab...ghi"
     assert list(fold("komi:", ["6.5 (10)", "7.5 (20)"], 20)) == ["komi:     6.5 (10)", "          7.5 (20)"]
     assert list(fold("komi:", [], 20)) == ["komi:"]
 

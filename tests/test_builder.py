@@ -320,7 +320,7 @@ def test_every_file_is_kept_or_dropped_with_a_reason(built, games):
     files = sum(len(some) for some in games.values()) + len(BROKEN)
     assert report["files"] == report["games_seen"] == files
     assert report["games_kept"] + sum(entry["games"] for entry in report["dropped"].values()) == files
-    assert set(report["dropped"]) == {"duplicate", "not go", "other size", "not sgf", "unclosed"}
+    assert set(report["dropped"]) == {"duplicate", "not go", "other size", "not SGF", "unclosed"}
     assert report["dropped"]["not go"] == {"games": 1, "meaning": REASONS["not go"], "examples": ["games!bad/chess.sgf: GM[2]"]}
     assert list(report["cut_short"]) == ["illegal move"]
     assert report["cut_short"]["illegal move"]["examples"] == ["games!bad/illegal.sgf: move 3 at A9: there is a stone already"]
@@ -412,10 +412,10 @@ def test_a_game_that_its_source_has_no_room_for_is_taken_from_the_next(tmp_path)
 def test_too_many_rejects_fail_the_build_and_keep_its_parts(tmp_path):
     write_zip(tmp_path / "a.zip", {**BROKEN, "good.sgf": b"(;SZ[9];B[ee];W[cc])"})
     output = tmp_path / "o.h5"
-    with pytest.raises(BadInput, match=r"2 of 6 games were rejected, 33.3%.*max_reject_rate=0.3.*not sgf 1"):
+    with pytest.raises(BadInput, match=r"2 of 6 games were rejected, 33.3%.*max_reject_rate=0.3.*not SGF 1"):
         build_here(tmp_path / "a.zip", output, max_reject_rate=0.3)
     failed = json.loads(report_path(output).read_text(encoding="utf-8"))
-    assert failed["failed"] and failed["dropped"]["not sgf"]["examples"]
+    assert failed["failed"] and failed["dropped"]["not SGF"]["examples"]
     assert not output.exists()
     report = build_here(tmp_path / "a.zip", output, max_reject_rate=0.34)
     assert report["resumed"] and report["games_kept"] == 2
@@ -425,7 +425,7 @@ def test_too_many_rejects_fail_the_build_and_keep_its_parts(tmp_path):
     ("files", "message"),
     [
         ({"a.sgf": b"(;GM[2];B[aa])"}, "no game is left of 1 seen: not go 1"),
-        ({"a.sgf": b""}, "no game is left of 1 seen: not sgf 1"),
+        ({"a.sgf": b""}, "no game is left of 1 seen: not SGF 1"),
         ({"a.txt": b"(;SZ[9];B[aa])"}, "no game is left of 0 seen: no game was found"),
     ],
 )

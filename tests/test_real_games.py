@@ -2,8 +2,10 @@
 
 import json
 import random
+import re
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -17,8 +19,9 @@ from data.coords import PASS
 from data.features import plane_names
 from data.hdf5 import DatasetFile
 from data.members import Limits
+from data.metadata import to_rank
 from data.planes import unpack
-from data.record import GameRecord
+from data.record import GameRecord, Rejected
 from data.replay import Replayer
 from data.sgf import ReadOptions, read_games
 from tests.builds import SCRIPT, run_command
@@ -92,6 +95,39 @@ def test_alphagos_games_build_in_one_command(tmp_path):
     assert len(file) == report["positions"] and len(set(file.column("identity").tolist())) == report["games_kept"]
 
 
+MOVE = re.compile(rb";\s*[BW]\s*\[[a-zA-Z]{0,2}\]")
+OTHER_GAMES = {"other size", "not square", "not go"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", sorted(path.name for path in GAMES.iterdir()) if GAMES.is_dir() else [])
+def test_every_file_with_moves_in_it_gives_a_game(folder):
+    """A crude look says where moves are. (Two, as one may be an example in a text.)"""
+    replayer, files, unread = Replayer(), 0, []
+    for source in find_sources(str(GAMES / folder), Path.cwd()):
+        for member in read_members(source, Limits()):
+            if len(MOVE.findall(member.data)) < 2 and not member.error:
+                continue
+            files += 1
+            games = [] if member.error else read_games(member.data, source=member.name, options=ReadOptions())
+            results = [replayer.admit(game) if isinstance(game, GameRecord) else game for game in games]
+            reasons = [str(result) for result in results if isinstance(result, Rejected) and result.reason not in OTHER_GAMES]
+            if reasons or not games:
+                unread.append((source.label, member.name, member.error, reasons))
+    assert files > 200 and not unread
+
+
+@pytest.mark.slow
+def test_ranks_of_real_games_are_known():
+    """All but a few that are none, such as a bare `P`."""
+    ranks = Counter()
+    for source in find_sources(str(GAMES), Path.cwd()):
+        for member in read_members(source, Limits()):
+            ranks.update(re.findall(rb"[BW]R\[([^\]]+)\]", member.data))
+    unknown = {rank: count for rank, count in ranks.items() if to_rank(rank) == 0}
+    assert ranks.total() > 100_000 and sum(unknown.values()) <= 3, unknown
+
+
 @pytest.mark.slow
 def test_everything_builds_in_one_command(tmp_path):
     done = subprocess.run(
@@ -99,8 +135,9 @@ def test_everything_builds_in_one_command(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     report = json.loads(report_path(tmp_path / "o.h5").read_text())
-    assert report["games_seen"] >= 32_047 + 9_669 and report["positions"] > 7_000_000
+    assert report["games_seen"] >= 32_047 + 9_669 + 18_081 and report["positions"] > 7_000_000
     broken = sum(entry["games"] for reason, entry in report["dropped"].items() if reason not in UNWANTED)
+    assert report["dropped"]["not SGF"]["games"] == 8, "files of zeros"
     assert broken < 0.01 * report["games_seen"] and "internal error" not in report["dropped"]
     assert report["bytes_a_position"] <= 60 and report["handicap_put_back"] > 100
     assert 0.045 < report["games_by_split"]["test"] / report["games_kept"] < 0.055

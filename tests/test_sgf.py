@@ -1,6 +1,7 @@
 """Reading SGF: each oddity that archives have, and what becomes of it."""
 
 import math
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ from data import main_line
 from data.archives import Limits, find_sources, read_members
 from data.coords import PASS, from_sgf
 from data.record import GameRecord, Rejected
-from data.sgf import IMPLICIT_HANDICAPS, REASONS, ReadOptions, read_games
+from data.sgf import IMPLICIT_HANDICAPS, MENDED, REASONS, ReadOptions, read_games
+from tests.sgf_corpus import generate_corpus
 
 GAMES = Path(__file__).parents[2] / "shared" / "games"
 
@@ -90,9 +92,9 @@ def test_moves_are_read(text, expected):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "not sgf"),
-        ("hello", "not sgf"),
-        (b"\x00\xff" * 50, "not sgf"),
+        ("", "not SGF"),
+        ("hello", "not SGF"),
+        (b"\x00\xff" * 50, "not SGF"),
         ("(;GM[2]SZ[19];B[dd])", "not go"),
         ("(;SZ[13];B[dd])", "other size"),
         ("(;SZ[999];B[dd])", "other size"),
@@ -300,3 +302,83 @@ def test_no_charset_makes_text_that_a_file_cannot_hold(charset):
     (game,) = read_games(raw, source="x", options=ReadOptions())
     assert isinstance(game, GameRecord)
     assert "\0" not in game.black_name and game.black_name.encode("utf-8") is not None
+
+
+# --- records that lost their beginning
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ";GM[1]FF[4]SZ[19]PB[x];B[dd];W[pp])",
+        "\ufeff\r\n ; GM[1]FF[4];B[dd];W[pp])\r\n",
+        "(GM[1]FF[4]SZ[19];B[dd];W[pp])",
+        "GM[1]FF[4]SZ[19];B[dd];W[pp])",
+        ";PB[x]PW[y];B[dd];W[pp])",
+        "From: someone\n\n;GM[1]SZ[19];B[dd];W[pp])",
+        ";GM[1]SZ[19];B[dd];W[pp](;B[aa];W[bb])(;B[cc]))",
+    ],
+)
+def test_a_record_without_its_first_bracket_is_read_and_marked(text):
+    game = read(text)
+    assert moves(game).startswith("Bdd Wpp") and game.cut == "" and game.mended == "no first bracket"
+    assert game.mended in MENDED
+
+
+def test_only_the_game_that_lacks_its_bracket_is_marked():
+    data = b"(;GM[1];B[aa])\n;GM[1];B[bb])\n(;GM[1];B[cc])"
+    games = read_games(data, source="f", options=ReadOptions())
+    assert [(moves(game), game.mended) for game in games] == [("Baa", ""), ("Bbb", "no first bracket"), ("Bcc", "")]
+    assert read("(;GM[1]C[ends) ;GM[1\\]];B[dd])").mended == ""
+
+
+def test_what_stands_behind_a_lost_beginning_is_no_game():
+    """Its moves would be taken for the first ones on an empty board."""
+    for text in (";B[dd];W[pp])", "d];B[dd];W[pp](;B[aa])(;B[cc]))"):
+        assert read(text).reason == "no beginning"
+    games = read_games(b";B[dd];W[pp](;B[aa]))\n(;PB[x];B[cc])(;GM[1];B[bb])", source="f", options=ReadOptions())
+    assert [getattr(game, "reason", "") or moves(game) for game in games] == ["no beginning", "Bcc", "Bbb"]
+
+
+def test_rejects_say_what_they_are_in_one_line():
+    assert str(read("")) == "not SGF: the file is empty"
+    assert str(read(b"\0" * 1020)) == "not SGF: nothing but zeros, 1,020 bytes of them"
+    assert str(read("(;SZ[19])")) == "no moves"
+    assert str(read("(;GM[象棋];B[dd])")) == "not go: GM[象棋]"
+    assert str(read(b"(;GM[\xe7\xac];B[dd])")).isprintable()
+
+
+def test_the_day_of_the_record_counts_where_that_of_the_game_is_missing():
+    assert read("(;RD[2016-01-02];B[dd])").date == "2016-01-02"
+    assert read("(;DT[2003]RD[2016-01-02];B[dd])").date == "2003"
+
+
+SYSTEM_PYTHON = Path("/usr/bin/python3")
+OTHER_PYTHON = """
+import re, sys
+shortcut = re.compile(sys.argv[1].encode("latin-1"), re.DOTALL)
+for line in sys.stdin:
+    match = shortcut.match(bytes.fromhex(line))
+    print([match.span(k) for k in (1, 2)] if match else None)
+"""
+
+
+@pytest.mark.skipif(not SYSTEM_PYTHON.exists(), reason="needs another Python than this one")
+def test_the_shortcut_matches_alike_in_the_python_of_the_system():
+    """Possessive repeats of alternatives fail before 3.11.5, which Debian 12 has."""
+    texts = [
+        b"(;GM[1]SZ[19];B[dd];W[pp]C[x])",
+        b"(;GM[1]SZ[19]C[;B[aa\\]];AB[pd][dp];W[dd]BL[3]OB[1];B[pp])\n",
+        *(b"(;GM[1];B[dd]%s)" % odd for odd in (b"C[x]C;W[pp]", b";", b";W[zz", b"BL;W[pp]", b";W[pp]CR", b"CX[1];W[pp]")),
+        *generate_corpus(2_000, 7),
+        *(b";GM[1]%s" % b";B[aa]C[x]" * count for count in (1, 100_000)),
+        b"(;" + b";" * 300_000,
+        b"(;" + b";B[dd]C[x]" * 100_000 + b"(",
+    ]
+    arguments = [SYSTEM_PYTHON, "-c", OTHER_PYTHON, main_line._STRAIGHT_LINE.pattern.decode("latin-1")]
+    given = "".join(f"{text.hex()}\n" for text in texts)
+    done = subprocess.run(arguments, input=given, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    matches = [main_line._STRAIGHT_LINE.match(text) for text in texts]
+    assert done.stdout.splitlines() == [str([match.span(k) for k in (1, 2)] if match else None) for match in matches]
+    assert sum(match is not None for match in matches) > 200

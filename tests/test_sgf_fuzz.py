@@ -102,8 +102,9 @@ def test_reading_is_the_same_each_time():
 
 def test_sgfmill_agrees_where_it_can_read():
     compared = 0
-    for data in generate_corpus(4_000, SEED + 3):
-        if len(data) > 20_000 or data.count(b"(;") != 1:  # one game in one line, which both must read alike
+    for data in generate_corpus(5_000, SEED + 3):
+        # One game in one line, which both must read alike. Where it lost its beginning, sgfmill takes what is behind.
+        if len(data) > 20_000 or data.count(b"(;") != 1 or not data.lstrip().startswith(b"(;"):
             continue
         try:
             theirs = read_with_sgfmill(data)
