@@ -16,6 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
 
+from data.cores import available_cores
 from data.errors import first_line
 
 AHEAD = 3  # tasks waiting for each worker
@@ -41,10 +42,6 @@ class Executor:
 
     def count(self) -> int:
         return self.workers or available_cores()
-
-
-def available_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run(executor: Executor, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:

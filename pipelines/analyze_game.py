@@ -21,6 +21,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.markup import escape
 
+from data.cores import available_cores
 from data.metadata import to_compensation
 from pipelines.analysis_sgf import COSTLY, chance, share
 from pipelines.console import BuildProgress, console, make_table
@@ -77,7 +78,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
         if options[key] is not None and not options[key] > 0:
             raise OptionError(f"{key}={options[key]}: above 0")
     counted(options)
-    options["threads"] = options["threads"] or os.cpu_count() or 1
+    options["threads"] = options["threads"] or available_cores()
     return options
 
 

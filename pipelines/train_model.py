@@ -16,11 +16,12 @@ from omegaconf import DictConfig, OmegaConf
 from yaml import YAMLError
 
 from data.atomic import write_text
+from data.cores import compute_cores
 from data.errors import first_line
-from models.engines import cores
 from pipelines import sweeps
 from pipelines.console import clock, console
 from pipelines.options import convert
+from pipelines.training_precision import settle_precision
 from pipelines.wiring import CONF, plain, script
 
 # torch and Lightning take two seconds to import, and read the environment that `prepare_threads` sets: functions import them.
@@ -69,6 +70,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     from models.start import begin_with
 
     quieten()
+    precision = settle_precision(cfg, resumed=checkpoint is not None)
     seed_everything(cfg.seed, verbose=False)
     module, data = assemble(cfg)
     config = plain(cfg)
@@ -93,6 +95,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     trainer = instantiate(config["trainer"], logger=loggers, callbacks=callbacks)
     if trainer.is_global_zero:
         introduce(cfg, module, data, checkpoint, trainer)
+        console.print(precision)
     began = time.monotonic()
     try:
         trainer.fit(module, datamodule=data, ckpt_path=str(checkpoint) if checkpoint else None)
@@ -336,7 +339,7 @@ def prepare_waiting(cfg: DictConfig) -> None:
 
 
 def prepare_threads(cfg: DictConfig) -> None:
-    available = sweeps.threads_of_a_job(cores()) if sweeps.in_multirun() else cores()
+    available = sweeps.threads_of_a_job(compute_cores()) if sweeps.in_multirun() else compute_cores()
     threads = cfg.threads or max(1, available // count_processes(cfg))
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
     import torch

@@ -110,6 +110,7 @@ def trainer_steps(dataset: Path, folder: Path, batch: int, choices: list[str]) -
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("train_model", [*choices, *run, *more])
     train_model.complete(cfg)
+    train_model.settle_precision(cfg)
     train_model.quieten()
     marks: list[float] = []
 
