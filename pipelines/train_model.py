@@ -21,7 +21,7 @@ from data.errors import first_line
 from pipelines import sweeps
 from pipelines.console import clock, console
 from pipelines.options import convert
-from pipelines.training_precision import settle_precision
+from pipelines.training_precision import hand_on, settle_precision
 from pipelines.wiring import CONF, plain, script
 
 # torch and Lightning take two seconds to import, and read the environment that `prepare_threads` sets: functions import them.
@@ -96,6 +96,8 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     if trainer.is_global_zero:
         introduce(cfg, module, data, checkpoint, step)
         console.print(precision)
+    if trainer.world_size > 1:
+        hand_on(cfg.trainer.precision)
     began = time.monotonic()
     try:
         trainer.fit(module, datamodule=data, ckpt_path=str(checkpoint) if checkpoint else None)

@@ -22,20 +22,26 @@ class DeviceError(ValueError):
 def settle_precision(cfg: DictConfig, *, resumed: bool = False) -> str:
     """Replace `auto` in the configuration. Returns one line for the user."""
     device = device_of(str(cfg.trainer.accelerator))
+    if cfg.trainer.precision == "auto" and CHOSEN in os.environ:
+        cfg.trainer.precision = os.environ[CHOSEN]
+        return f"precision: {cfg.trainer.precision}, as the first process chose"
     here = NAMES.get(device, device)
     fast = has_bf16(device, training=True)
     if cfg.trainer.precision == "auto":
-        cfg.trainer.precision = os.environ.get(CHOSEN) or (BF16 if fast else FP32)
-        if cfg.trainer.devices != 1 or cfg.trainer.num_nodes != 1:
-            os.environ[CHOSEN] = cfg.trainer.precision
+        cfg.trainer.precision = BF16 if fast else FP32
         return f"precision: {cfg.trainer.precision}, {here} " + (
-            "computes faster in bf16" if cfg.trainer.precision == BF16 else "has no fast bf16" + older_gpu(device)
+            "computes faster in bf16" if fast else "has no fast bf16" + older_gpu(device)
         )
     line = f"precision: {cfg.trainer.precision}" + ", as the run began" * resumed
     best = BF16 if fast else FP32
     if best != cfg.trainer.precision and cfg.trainer.precision in (BF16, FP32):
         line += f"; {here} is faster with trainer.precision={best}"
     return line
+
+
+def hand_on(precision: str) -> None:
+    """To processes that this one starts for the same run: a measurement of their own might differ where both are as fast."""
+    os.environ[CHOSEN] = precision
 
 
 def older_gpu(device: str) -> str:

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 from data import cores
 from models.engines import choose_device
 from models.precision import has_bf16, measured_faster
-from pipelines.training_precision import DeviceError, settle_precision
+from pipelines.training_precision import CHOSEN, DeviceError, hand_on, settle_precision
 from pipelines.wiring import ROOT
 from tests.tiny_dataset import make_dataset
 
@@ -62,8 +62,17 @@ def test_one_line_tells_the_precision_and_what_is_faster_here(
 ) -> None:
     monkeypatch.setattr("pipelines.training_precision.has_bf16", lambda device, training: fast)
     cfg = configured(asked)
+    monkeypatch.delenv(CHOSEN, raising=False)
     assert settle_precision(cfg, resumed=resumed) == line
     assert line.startswith(f"precision: {cfg.trainer.precision}")
+
+
+def test_the_processes_of_one_run_compute_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CHOSEN, "")  # so that it is put back
+    hand_on("32-true")
+    monkeypatch.setattr("pipelines.training_precision.has_bf16", lambda device, training: True)
+    settle_precision(cfg := configured("auto"))
+    assert cfg.trainer.precision == "32-true"
 
 
 def test_a_measurement_leaves_seeds_and_threads_as_they_were() -> None:
