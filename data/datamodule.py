@@ -92,7 +92,9 @@ class GoDataModule(LightningDataModule):
     def train_dataloader(self) -> "TrainBatches":
         return self.replace("train", TrainBatches(self))
 
-    def val_dataloader(self) -> "EvaluationBatches":
+    def val_dataloader(self) -> "EvaluationBatches | TrainBatches":
+        if self.trainer is not None and self.trainer.overfit_batches:  # type: ignore[attr-defined]  # of those that are learned by heart
+            return self.replace("overfit", TrainBatches(self))
         return self.evaluation_dataloader("validation")
 
     def test_dataloader(self) -> "EvaluationBatches":
@@ -151,7 +153,8 @@ class GoDataModule(LightningDataModule):
         ]
         for split in self.file.split_rows:
             if split != "train":
-                lines.append(f"{split}: {len(self.evaluation_order(split).candidates):,} positions")
+                purpose = ", for evaluate_model.py" if split == "test" else ""
+                lines.append(f"{split}: {len(self.evaluation_order(split).candidates):,} positions{purpose}")
         return "\n".join(lines)
 
     def loader(self, order: TrainOrder | EvaluationOrder) -> Loader:

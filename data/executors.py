@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from data import interrupts
+from data.cores import available_cores
 from data.errors import first_line
 
 AHEAD = 3  # tasks waiting for each worker
@@ -48,10 +49,6 @@ class Executor:
 
     def count(self) -> int:
         return self.workers or available_cores()
-
-
-def available_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run(

@@ -110,13 +110,17 @@ def count_plain_weights(net: nn.Module) -> int:
 def plain_net(net: nn.Module, card: dict[str, Any]) -> tuple[nn.Module, dict[str, Any]]:
     """A net as those who ask it want it, and its card: it answers the same, with ordinary layers where it had symmetric ones,
     which all engines know, and without the moves that a value net names only to learn from."""
-    plain_card = {key: False if key in ("symmetric", "moves") else value for key, value in card.items()}
-    if plain_card == card:
+    answering = plain_card(card)
+    if answering == card:
         return net, card
-    plain = make_net(plain_card)
+    plain = make_net(answering)
     state = plain_state(net)
     plain.load_state_dict({name: state[name] for name in plain.state_dict()})
-    return plain, plain_card
+    return plain, answering
+
+
+def plain_card(card: dict[str, Any]) -> dict[str, Any]:
+    return {key: False if key in ("symmetric", "moves") else value for key, value in card.items()}
 
 
 def make_net(card: dict[str, Any]) -> nn.Module:

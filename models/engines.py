@@ -5,12 +5,12 @@ called from several threads at once.
 """
 
 import copy
-import os
 import re
 from typing import Any, Protocol
 
 import numpy as np
 
+from data.cores import compute_cores
 from data.errors import first_line
 from models.card import Card, NetFileError
 from models.interface import INPUT, SIDE
@@ -34,8 +34,7 @@ class TorchEngine:
     def __init__(self, net: Any, card: Card, *, precision: str = "fp32", device: str = "cpu", threads: int = 0):
         import torch
 
-        if threads:
-            torch.set_num_threads(threads)  # of the whole process: torch has no other
+        torch.set_num_threads(threads or compute_cores())  # of the whole process: torch has no other
         self.device = torch.device(device)
         self.net = for_answers(net, card, bf16=precision == "bf16").to(self.device)
         self.name = f"torch {precision}" + (f" on {device}" if device != "cpu" else "")
@@ -55,7 +54,7 @@ class OnnxEngine:
         check_onnx(content)
         ort = onnxruntime()
         options = ort.SessionOptions()
-        options.intra_op_num_threads = threads or cores()
+        options.intra_op_num_threads = threads or compute_cores()
         options.inter_op_num_threads = 1
         options.log_severity_level = 4  # what goes wrong is raised, too
         options.add_session_config_entry("session.load_model_format", "ONNX")  # and not its own, which nobody looked through
@@ -146,16 +145,6 @@ def check_device(device: str) -> None:
         raise NetFileError(f"device={device}: torch can't use it here ({first_line(error)})") from None
 
 
-def has_bf16(device: str) -> bool:
-    """Whether bf16 is faster than fp32 there."""
-    import torch
-
-    if device.startswith("cuda"):
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
-    return device == "cpu" and bool(supported and supported())
-
-
 def onnxruntime() -> Any:
     try:
         import onnxruntime
@@ -171,7 +160,3 @@ def providers(ort: Any, device: str) -> list[Any]:
     if kind == "cuda" and "CUDAExecutionProvider" in ort.get_available_providers():
         return [("CUDAExecutionProvider", {"device_id": int(number or 0)}), "CPUExecutionProvider"]
     raise NetFileError(f"device={device}: this onnxruntime has no support for it; choose engine=bf16, or device=cpu")
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -25,7 +25,8 @@ from data import symmetry
 from data.coords import MIN_SIZE
 from data.features import ROW_BYTES, komi_bytes
 from models.card import SUFFIXES, Card, NetFileError, find_card, input_names, read_card, read_described
-from models.engines import ENGINES, Engine, OnnxEngine, TorchEngine, check_device, choose_device, first_line, has_bf16
+from models.engines import ENGINES, Engine, OnnxEngine, TorchEngine, check_device, choose_device, first_line
+from models.precision import has_bf16
 
 SYMMETRIES = (1, 2, 4, 8)  # the first so many of data/symmetry.py: each of these sets is a group
 

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from omegaconf import DictConfig
 
+from data.cores import available_cores
 from data.metadata import to_compensation
 from pipelines.console import console
 from pipelines.fonts import is_drawable
@@ -96,7 +97,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
         if options[key] is not None and not options[key] > 0:
             raise OptionError(f"{key}={options[key]}: above 0")
     counted(options)
-    options["threads"] = options["threads"] or os.cpu_count() or 1
+    options["threads"] = options["threads"] or available_cores()
     return options
 
 

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from omegaconf import DictConfig
 
+from data.cores import available_cores
 from pipelines.options import OptionError
 from pipelines.thinkers import Thinkers, checked_numbers, counted, thinker_options
 from pipelines.wiring import explain, plain, script
@@ -76,7 +77,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     if options["resign"] is not None and not -1 <= options["resign"] <= 1:
         raise OptionError(f"resign={options['resign']:g}: from -1 to +1, or null for never")
     counted(options)
-    options["threads"] = options["threads"] or os.cpu_count() or 1
+    options["threads"] = options["threads"] or available_cores()
     return options
 
 

@@ -1,9 +1,12 @@
 """The whole pipeline on the games that ship with the project, in a few minutes: what `make demo` runs.
 
-Each step is a command that a user could type; it is printed before it runs. What it makes stays in `outputs/demo`.
+Each step is a command that a user could type; it is printed before it runs. What it makes stays in `outputs/demo` of where one
+stands, and an earlier demo there is replaced.
 """
 
 import argparse
+import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +14,14 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+IS_MODULE = __spec__ is not None and __name__ == "__main__"  # python -m pipelines.run_demo
+
+
+def shown(path: Path) -> str:
+    """Relative to where one stands, if the path is below."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
 FOLDER = Path("outputs") / "demo"
 DATASET = FOLDER / "games.h5"
 
@@ -20,7 +31,7 @@ MATCH = FOLDER / "match"
 STEPS = (
     (
         "Build a dataset of 48-plane positions from game records",
-        ["build_dataset", "source=" + str(Path("data") / "sample_games"), f"output={DATASET}", "overwrite=true"],
+        ["build_dataset", f"source={shown(ROOT / 'data' / 'sample_games')}", f"output={DATASET}", "overwrite=true"],
     ),
     ("Look into it", ["inspect_dataset", f"dataset={DATASET}"]),
     ("Look at one position", ["inspect_dataset", f"dataset={DATASET}", "sample=random", "seed=1", "planes=none"]),
@@ -51,16 +62,30 @@ def main() -> int:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     started = time.monotonic()
     for folder in (RUN, MATCH):  # what an earlier demo trained and played
-        shutil.rmtree(ROOT / folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
     for number, (title, command) in enumerate(STEPS, 1):
-        line = ["python", f"pipelines/{command[0]}.py", *command[1:]]
-        print(f"\n{number}/{len(STEPS)}  {title}\n$ {' '.join(line)}\n", flush=True)
-        done = subprocess.run([sys.executable, *line[1:]], cwd=ROOT, check=False)
+        line = [*script(command[0]), *command[1:]]
+        print(f"\n{number}/{len(STEPS)}  {title}\n$ {shlex.join(['python', *line])}\n", flush=True)
+        done = subprocess.run([sys.executable, *line], check=False)
         if done.returncode:
             print(f"\nthe demo stopped at step {number}", file=sys.stderr)
             return done.returncode
-    print(f"\nDone in {time.monotonic() - started:.0f} s; everything is in {ROOT / FOLDER}", flush=True)
+    print(f"\nDone in {time.monotonic() - started:.0f} s; everything is in {FOLDER.absolute()}")
+    print(what_next(), flush=True)
     return 0
+
+
+def script(name: str) -> list[str]:
+    """How Python is told to run a script: as this one was told."""
+    return ["-m", f"pipelines.{name}"] if IS_MODULE else [shown(ROOT / "pipelines" / f"{name}.py")]
+
+
+def what_next() -> str:
+    activate = Path(sys.prefix) / "bin" / "activate"
+    is_active = os.environ.get("VIRTUAL_ENV") == sys.prefix
+    first = [] if is_active or not activate.is_file() else [f"  . {shlex.quote(shown(activate))}"]
+    lines = [shlex.join(["python", *script(name), *rest]) for name, *rest in (("play_gtp",), ("train_model", "--help"))]
+    return "\n".join(["To go on:", *first, *(f"  {line}" for line in lines)])
 
 
 if __name__ == "__main__":

@@ -15,11 +15,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from omegaconf import DictConfig, OmegaConf
 
 from data.atomic import write_text
-from models.engines import cores
+from data.cores import compute_cores
+from data.errors import first_line
 from pipelines import sweeps
 from pipelines.console import clock, console
 from pipelines.options import convert
 from pipelines.saved_config import check_targets, read_saved
+from pipelines.training_precision import hand_on, settle_precision
 from pipelines.wiring import CONF, plain, script
 
 # torch and Lightning take two seconds to import, and read the environment that `prepare_threads` sets: functions import them.
@@ -68,6 +70,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     from models.start import begin_with
 
     quieten()
+    precision = settle_precision(cfg, resumed=checkpoint is not None)
     seed_everything(cfg.seed, verbose=False)
     module, data = assemble(cfg)
     config = plain(cfg)
@@ -91,7 +94,10 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     check_factories(module)
     trainer = instantiate(config["trainer"], logger=loggers, callbacks=callbacks)
     if trainer.is_global_zero:
-        introduce(cfg, module, data, checkpoint, trainer)
+        introduce(cfg, module, data, checkpoint, step)
+        console.print(precision)
+    if trainer.world_size > 1:
+        hand_on(cfg.trainer.precision)
     began = time.monotonic()
     try:
         trainer.fit(module, datamodule=data, ckpt_path=str(checkpoint) if checkpoint else None)
@@ -99,7 +105,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
         if trainer.is_global_zero and not sweeps.in_multirun():
             console.print(f"{stop}; go on with: python pipelines/train_model.py resume={cfg.output}")
         raise SystemExit(128 + stop.signal_number) from None
-    result = conclude(cfg, trainer, time.monotonic() - began)
+    result = conclude(cfg, trainer, time.monotonic() - began, begun=trainer.global_step != step)
     saving = next(callback for callback in callbacks if isinstance(callback, Checkpoints))
     if saving.best is not None:
         result["best"] = saving.best
@@ -119,14 +125,25 @@ def make_loggers(config: dict[str, Any], step: int | None) -> list[Any]:
     from hydra.utils import instantiate
 
     config = {name: logger for name, logger in config.items() if logger is not None}
-    for logger in config.values():
-        if step is not None and logger["_target_"].endswith(".TensorBoardLogger"):
-            logger["purge_step"] = step
     loggers = list(instantiate(config).values())
     for logger in loggers:
         if step is not None and hasattr(logger, "resume_at"):
             logger.resume_at(step)
+        if type(logger).__name__ == "WandbLogger":
+            log_in(logger)
     return loggers
+
+
+def log_in(logger: Any) -> None:
+    """Begin the run at Weights & Biases before anything is written here: without a login there is none."""
+    try:
+        _ = logger.experiment
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] != "wandb":
+            raise
+        raise TrainingError(
+            f"Weights & Biases: {first_line(error)}; run `wandb login`, or say logger.wandb.offline=true"
+        ) from None
 
 
 def assemble(cfg: DictConfig) -> tuple[Any, Any]:
@@ -331,7 +348,7 @@ def prepare_waiting(cfg: DictConfig) -> None:
 
 
 def prepare_threads(cfg: DictConfig) -> None:
-    available = sweeps.threads_of_a_job(cores()) if sweeps.in_multirun() else cores()
+    available = sweeps.threads_of_a_job(compute_cores()) if sweeps.in_multirun() else compute_cores()
     threads = cfg.threads or max(1, available // count_processes(cfg))
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
     import torch
@@ -349,7 +366,8 @@ def quieten() -> None:
 
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
     strides = ".*strides do not match bucket view strides.*"  # of weights of one number in length, where nothing is slower
-    for about in (".*does not have many workers.*", ".*LeafSpec.*", ".*isinstance\\(treespec.*", strides):
+    interval = ".*smaller than the logging interval.*"  # of Lightning's epochs, which are two batches in debug=overfit
+    for about in (".*does not have many workers.*", ".*LeafSpec.*", ".*isinstance\\(treespec.*", strides, interval):
         warnings.filterwarnings("ignore", about)
 
 
@@ -389,7 +407,7 @@ def check_words(net: Any, state: dict[str, Any], path: Path) -> None:
             raise TrainingError(f"{path}: it has learned other patterns than there are in this dataset")
 
 
-def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, trainer: Any) -> None:
+def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, step: int | None) -> None:
     """Write the configuration beside the checkpoints, and say what begins."""
     from models.card import weights_in_words
     from models.checkpoint import count_plain_weights, count_weights
@@ -407,11 +425,11 @@ def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, 
     if OmegaConf.select(cfg, "loader.owners") and not cfg.model.get("owner_weight"):
         console.print("loader.owners is there, and nothing learns from it: model.owner_weight is 0, or the model has none")
     if checkpoint is not None:
-        console.print(f"going on from {checkpoint}")
+        console.print(f"going on from {checkpoint}, at step {step:,} of {cfg.steps:,}", markup=False)
 
 
-def conclude(cfg: DictConfig, trainer: Any, seconds: float) -> dict[str, Any]:
-    """The end of a run: what was made, where, and how fast."""
+def conclude(cfg: DictConfig, trainer: Any, seconds: float, *, begun: bool) -> dict[str, Any]:
+    """The end of a run: what was made, where, and how fast. `begun`: whether this process took a step of it."""
     metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}
     if not any(name.startswith("val/") for name in metrics):  # the run was over when it was resumed
         from pipelines.training_log import last_validation
@@ -422,8 +440,10 @@ def conclude(cfg: DictConfig, trainer: Any, seconds: float) -> dict[str, Any]:
     speed = progress.speed(trainer) if progress else 0.0
     if trainer.is_global_zero:
         values = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items() if name.startswith("val/"))
-        pace = f"{clock(seconds)} ({speed:,.0f} positions/s)"
+        pace = f"{clock(seconds)} ({speed:,.0f} positions/s)" if begun else "was finished already"
         console.print(f"\n[bold]{checkpoints}[/bold]: {trainer.global_step:,} steps, {pace}; {values}")
+        for table in sorted(Path(cfg.output).glob("fit-*.txt")) if OmegaConf.select(cfg, "trainer.profiler") else []:
+            console.print(f"profile: {table}", markup=False)
         best = checkpoints / ("best.ckpt" if (checkpoints / "best.ckpt").exists() else "last.ckpt")
         console.print(f"next:   python pipelines/evaluate_model.py checkpoint={best} dataset={cfg.dataset}")
     made = {"steps": trainer.global_step, "positions": trainer.global_step * cfg.positions_a_step}

@@ -1,6 +1,7 @@
 """What `measure_speed.py` measures of training: what is left of the processor's power, and what Lightning and the loader cost.
 
 Both are quotients of CPU seconds taken in turn within one run, on one thread, so that a machine that is busy slows both sides.
+They are in bf16 where the processor is faster with it, else in fp32, as training is.
 """
 
 import os
@@ -11,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from models.precision import has_bf16
 from pipelines.benchmarks import Material, benchmark
 
 # Before torch: its OpenMP reads this once, and threads that spin while they wait would be counted as work.
@@ -21,7 +23,7 @@ WARM = 6
 BATCH = 128
 
 
-@benchmark("training step of the 13x192 policy net in bf16, one core, of its matmul peak", "%", 90)
+@benchmark("training step of the 13x192 policy net, one core, of its matmul peak", "%", 90)
 def share_of_peak(material: Material) -> float:
     """Floating-point operations of a whole step, optimiser included, beside those of the best of large matrix products."""
     import torch
@@ -29,7 +31,7 @@ def share_of_peak(material: Material) -> float:
     from models.policy_net import PolicyNet
 
     with one_thread():
-        matrix = torch.randn(2048, 2048, dtype=torch.bfloat16)
+        matrix = torch.randn(2048, 2048, dtype=torch.bfloat16 if has_bf16("cpu", training=True) else torch.float32)
         step, batch = raw_step(PolicyNet(), 32)
         points, first, inner = 361 * batch, 48 * 25 * 192, 11 * 9 * 192 * 192
         # Forward, and backward to weights and to inputs, but the first layer's inputs want none.
@@ -62,13 +64,14 @@ def raw_step(net: Any, batch: int) -> tuple[Callable[[], None], int]:
 
     from models.optimizers import adamw
 
+    bf16 = has_bf16("cpu", training=True)
     net = net.to(memory_format=torch.channels_last)
     optimizer = adamw(net)
     planes = (torch.rand(batch, 19, 19, 48) < 0.1).to(torch.uint8).permute(0, 3, 1, 2)
     moves = torch.randint(0, 361, (batch,))
 
     def step() -> None:
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
             loss = functional.cross_entropy(net(planes).float(), moves)
         optimizer.zero_grad()
         loss.backward()
@@ -110,6 +113,7 @@ def trainer_steps(dataset: Path, folder: Path, batch: int, choices: list[str]) -
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("train_model", [*choices, *run, *more])
     train_model.complete(cfg)
+    train_model.settle_precision(cfg)
     train_model.quieten()
     marks: list[float] = []
 

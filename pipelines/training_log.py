@@ -1,11 +1,20 @@
-"""`MetricsFile`: metrics.csv, a line for each step with something to log; a resumed run goes on with it as if never stopped."""
+"""What a run logs: `MetricsFile` writes metrics.csv, `TensorBoardFiles` the files of TensorBoard, `Outcome` how the run ended.
+
+Steps are counted from 1 everywhere, so that a step is the number of steps done. A resumed run goes on with the files as if it had
+never stopped.
+"""
 
 import csv
 from pathlib import Path
 from typing import Any
 
-from pytorch_lightning.loggers import Logger
+from pytorch_lightning import Callback, LightningModule, Trainer
+from pytorch_lightning.loggers import Logger, TensorBoardLogger
 from pytorch_lightning.utilities import rank_zero_only
+
+from models.callbacks import Checkpoints
+
+COMPARED = ("dataset", "start", "positions", "positions_a_step", "seed", "model", "loader", "optimizer", "schedule")
 
 
 def last_validation(path: Path) -> dict[str, float]:
@@ -72,3 +81,46 @@ class MetricsFile(Logger):
     @rank_zero_only
     def finalize(self, status: str) -> None:
         self.save()
+
+
+class TensorBoardFiles(TensorBoardLogger):
+    """Lightning's logger, with the steps of metrics.csv. Lightning itself numbers them from 0."""
+
+    def resume_at(self, step: int) -> None:
+        """TensorBoard forgets what was logged after the step that a run goes on from."""
+        self._kwargs["purge_step"] = step + 1
+
+    @rank_zero_only
+    def log_metrics(self, metrics: Any, step: int | None = None) -> None:
+        super().log_metrics(metrics, (step or 0) + 1)
+
+    @rank_zero_only
+    def log_outcome(self, settings: dict[str, Any], metrics: dict[str, float], step: int) -> None:
+        """One row of the table HPARAMS, where runs are compared."""
+        super().log_hyperparams(settings, metrics, step - 1)
+
+
+class Outcome(Callback):
+    """Tells loggers at the end of training what the run was asked for, and the best value of its objective."""
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        saving = next(callback for callback in trainer.callbacks if isinstance(callback, Checkpoints))  # type: ignore[attr-defined]
+        if saving.best is None:
+            return
+        for logger in trainer.loggers:
+            if isinstance(logger, TensorBoardFiles):
+                logger.log_outcome(compared(pl_module.hparams), {f"best/{saving.monitor}": saving.best}, trainer.global_step)
+
+
+def compared(config: Any) -> dict[str, Any]:
+    """The settings in which runs differ, by their full keys."""
+    chosen = {name: config[name] for name in COMPARED if config.get(name) is not None}
+    chosen["model"] = {name: value for name, value in config["model"].items() if name not in ("optimizer", "scheduler")}
+    return flat(chosen) | {"trainer.precision": config["trainer"]["precision"]}
+
+
+def flat(tree: dict[str, Any], before: str = "") -> dict[str, Any]:
+    leaves: dict[str, Any] = {}
+    for name, value in tree.items():
+        leaves |= flat(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
+    return {name: value for name, value in leaves.items() if value is not None and not name.endswith("._partial_")}

@@ -74,6 +74,7 @@ def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_pat
 def instantiate_parts(cfg: DictConfig, skip: set[str]) -> None:
     module, data = train_model.assemble(cfg)
     train_model.check_factories(module)
+    train_model.settle_precision(cfg)
     assert data.size == cfg.size
     callbacks: list[Any] = [callback for callback in instantiate(cfg.callbacks).values() if callback is not None]
     loggers = [instantiate(logger) for name, logger in cfg.logger.items() if name not in skip]

@@ -17,8 +17,9 @@ from data import symmetry
 from data.features import plane_names
 from models.blocks import PointBias
 from models.card import COLOUR_PLANE, Card, NetFileError, as_text, describe, read_card, write_card
-from models.engines import TorchEngine, for_answers, has_bf16
+from models.engines import TorchEngine, for_answers
 from models.inference import Inference, SymmetryEnsemble, from_safetensors, open_net, unpack
+from models.precision import has_bf16
 from models.seal import seal
 from pipelines.wiring import ROOT, explain
 from tests.small_dataset import write_dataset
