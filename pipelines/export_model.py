@@ -271,13 +271,13 @@ def rename(waiting: dict[str, Path], paths: dict[str, Path]) -> None:
 
 def sample(file: DatasetFile, split: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Packed planes, colours to move and komi of about so many random positions."""
-    from data.loader import read_rows
+    from data.loader import read_labels, read_rows
     from data.order import hashed, key
 
     first, stop = file.split_rows[split]
     rows = first + np.unique(hashed(key(seed, "export", split), np.arange(count)) % np.uint64(stop - first)).astype(np.int64)
-    packed, to_play, game = (read_rows(file.positions[name], rows) for name in ("planes", "to_play", "game"))
-    return packed, to_play, file.area_komi[game]
+    labels = read_labels(file, rows, ("to_play", "game"))
+    return read_rows(file.positions["planes"], rows), labels["to_play"], file.area_komi[labels["game"]]
 
 
 def compare(net: Any, card: Card, file: DatasetFile, paths: dict[str, Path], options: dict[str, Any]) -> list[dict[str, Any]]:

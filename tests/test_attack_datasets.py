@@ -24,6 +24,7 @@ from data.replay_kernels import MALFORMED
 from tests.builds import ROOT, build_here, edited
 from tests.damage import run_watched, script
 from tests.test_inspect import random_game
+from tests.test_training import failed, trained
 
 NOT_TOLD = {"config", "sources"}  # a checksum fits, and no other part of the file says what they should be
 
@@ -170,6 +171,15 @@ def test_a_run_goes_on_only_with_the_games_it_began_with(dataset: Path, copy: Pa
         other.load_state_dict(state)
     del state["dataset"]  # a checkpoint of an older version
     other.load_state_dict(state)
+
+
+def test_resuming_with_other_games_is_refused_by_the_script(dataset: Path, copy: Path) -> None:
+    settings = ["positions=64", "validate_every=64", "loader.batch_size=16", "loader.pool_rows=256"]
+    trained(copy.parent / "run", dataset, *settings)
+    with edited(copy) as file:
+        file["games/identity"][5] += 1
+    said = failed(f"resume={copy.parent / 'run'}", f"dataset={copy}", "positions=128")
+    assert "not the games that this run began with (moves: " in said and said.count("\n") == 1, said
 
 
 # --- text of strangers
