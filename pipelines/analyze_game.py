@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+
+# isort: split
 from omegaconf import DictConfig
-from rich.console import Console
 from rich.markup import escape
 
 from data.metadata import to_compensation
@@ -26,6 +28,7 @@ from pipelines.analysis_sgf import COSTLY, chance, share
 from pipelines.console import BuildProgress, console, make_table
 from pipelines.fonts import is_drawable
 from pipelines.options import OptionError
+from pipelines.path_keys import hydra_quotes, without_references
 from pipelines.thinkers import Thinkers, checked_numbers, counted, thinker_options
 from pipelines.wiring import plain, remove_empty, script
 
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from data.record import GameRecord
     from mcts.protocols import Report
 
-WIDTH = 120  # columns where there is no terminal
 LINE = 8  # moves of a continuation that are shown
 MISTAKES = 10  # in the list of the worst
 
@@ -275,9 +277,8 @@ class Surprise:
 def show(found: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     lines = [cells(row) for row in rows]
     names = ["", "", "move", "B wins", "net", "rollouts", "cost", "policy", "rank", "bits", "preferred", "and then"]
-    out = console if console.is_terminal else Console(width=WIDTH, highlight=False)
     title = f"{found['black'] or 'Black'} - {found['white'] or 'White'}, komi {found['komi']:g}"
-    out.print(make_table(escape(title), names, lines), "")
+    console.print(make_table(escape(title), names, lines), "")
     for text in conclusions(rows):
         console.print(text, markup=False, soft_wrap=True)
 
@@ -356,8 +357,7 @@ def main() -> None:
 def named(word: str) -> str:
     if word.startswith("-") or ("=" in word and not Path(word).exists()):
         return word
-    quoted = word.replace("'", "\\'").replace("${", "\\${")  # no string's end, and nothing to fill in
-    return f"game='{quoted}'"
+    return f"game={hydra_quotes(without_references(word))}"
 
 
 if __name__ == "__main__":
