@@ -47,7 +47,7 @@ def start_of_command(script: str) -> list[str]:
     if program.name in PROGRAMS.values():
         other = PROGRAMS[script]
         return [other if shutil.which(other) else str(program.with_name(other))]
-    if "-m" in sys.orig_argv and program.is_absolute() and program.parent == FOLDER:
+    if str(getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", "")).startswith("pipelines."):
         return [python(), "-m", f"pipelines.{script}"]
     if program.suffix == ".py" and program.stem in PROGRAMS:
         return [python(), str(program.with_name(f"{script}.py"))]

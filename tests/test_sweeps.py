@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.sweeps import Job, SweepError, read_jobs, setting, varied
+from pipelines.sweep_jobs import Job, SweepError, read_jobs, setting, varied
 from pipelines.wiring import ROOT
 from tests.tiny_dataset import make_dataset
 
