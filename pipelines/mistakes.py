@@ -90,9 +90,7 @@ def explain_composition(error: BaseException, script: str | None) -> str:
 
 def several_values(argument: str) -> str:
     key, _, values = argument.partition("=")
-    return (
-        f"{argument}: several values want -m, a run with each of them; one value that is a list wants brackets, {key}=[{values}]"
-    )
+    return f"{argument}: several values want -m (a run with each of them); a list wants brackets: {key}=[{values}]"
 
 
 def unknown_key(key: str, script: str | None) -> str:
