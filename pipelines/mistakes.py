@@ -28,7 +28,8 @@ def explain(error: BaseException, script: str | None = None) -> str | None:
     """One line for a user's mistake; None for a mistake of the program. An unknown key is compared with those of `script`."""
     for cause in chain(error):
         if isinstance(cause, OverrideParseException):
-            return f"{cause.override}: not understood; a value with brackets or commas in it wants quotes, as in \"key='[a]'\""
+            letters = "brackets, commas or letters beyond A to Z"
+            return f"{cause.override}: not understood; a value with {letters} wants quotes of its own, as in \"key='[a]'\""
         if isinstance(cause, MissingMandatoryValue):
             return f"{cause.full_key or first_line(cause)} is missing: say {cause.full_key}=... (--help explains every key)"
     if isinstance(error, InstantiationException) and error.__cause__ is not None:

@@ -147,7 +147,11 @@ def test_mistakes_in_the_call_are_answered_in_one_line_that_helps(tmp_path: Path
         (("train_model", ["-m", "--cfg", "hydra"]), "without -m"),
         (("build_dataset", ["source=/nowhere/囲碁 (1, 2) it's.zip", "output=a b.h5"]), "/nowhere/囲碁 (1, 2) it's.zip"),
         (("evaluate_model", ["checkpoint=[/nowhere/a (1).ckpt]", "dataset=~/碁.h5"]), str(Path.home() / "碁.h5")),
-        (("play_match", ["black=policy=/nowhere/碁(1).ckpt", "white=policy_only"]), "/nowhere/碁(1).ckpt: there is no such file"),
+        (
+            ("play_match", ["black=\"policy='/nowhere/碁 (1).ckpt'\"", "white=policy_only"]),
+            "/nowhere/碁 (1).ckpt: there is no such",
+        ),
+        (("train_model", ["model.name=囲碁"]), "wants quotes of its own"),
     ]
     for (call, told), (code, _, err) in zip(calls, run_all([call for call, _ in calls], tmp_path), strict=True):
         assert (code, err.count("\n")) == (2, 1) and err.startswith(f"{call[0]}: ") and told in err, (call, err)
