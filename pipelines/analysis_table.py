@@ -3,12 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 
 from pipelines.console import console, make_table
 
-WIDTH = 140  # columns where there is no terminal
 COSTLY = 0.1  # of the mover's value, from -2 to +2: five per cent of chance
 BAD = 2 * COSTLY  # as SGF marks bad moves
 VERY_BAD = 5 * COSTLY
@@ -66,9 +64,8 @@ def show(found: dict[str, Any]) -> None:
     shown = [*rows, end] if end else rows
     columns = [(name, cell) for name, cell in COLUMNS if not name or any(cell(row) for row in shown)]
     lines = [[escape(cell(row)) for _, cell in columns] for row in shown]
-    out = console if console.is_terminal else Console(width=WIDTH, highlight=False)
     title = f"{found['black'] or 'Black'} - {found['white'] or 'White'}, {komi_text(found)}"
-    out.print(make_table(escape(title), [name for name, _ in columns], lines), "")
+    console.print(make_table(escape(title), [name for name, _ in columns], lines), "")
     for text in [*legend(found), *conclusions(rows, end)]:
         console.print(text, markup=False, soft_wrap=True)
 

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+
+# isort: split
 from omegaconf import DictConfig
 
 from data.cores import available_cores
@@ -24,6 +27,7 @@ from data.metadata import to_compensation
 from pipelines.console import console
 from pipelines.fonts import is_drawable
 from pipelines.options import OptionError
+from pipelines.path_keys import hydra_quotes, without_references
 from pipelines.thinkers import Thinkers, checked_numbers, counted, thinker_options
 from pipelines.wiring import plain, remove_empty, script
 
@@ -192,8 +196,7 @@ def main() -> None:
 def named(word: str) -> str:
     if word.startswith("-") or ("=" in word and not Path(word).exists()):
         return word
-    quoted = word.replace("'", "\\'").replace("${", "\\${")  # no string's end, and nothing to fill in
-    return f"game='{quoted}'"
+    return f"game={hydra_quotes(without_references(word))}"
 
 
 if __name__ == "__main__":

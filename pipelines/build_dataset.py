@@ -17,6 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+
+# isort: split
 from omegaconf import DictConfig
 
 from data.build_parts import GameOptions, ValueOptions
@@ -28,6 +31,7 @@ from data.sgf import ReadOptions
 from data.words import count_of
 from pipelines.console import BuildProgress, clock, console
 from pipelines.options import convert, make
+from pipelines.path_keys import command
 from pipelines.wiring import plain, script
 
 Choice = Literal["keep", "drop"]
@@ -114,7 +118,7 @@ def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
     yield f"in {clock(report['seconds'])}{compiling} ({report['positions_a_second']:,} positions/s{resumed})"
     yield f"dataset: {output}"
     yield f"report:  {report_path(output)}"
-    yield f"next:    python pipelines/inspect_dataset.py dataset={output}"
+    yield f"next:    {command('inspect_dataset', dataset=output)}"
 
 
 def describe_reason(reason: str, entry: dict[str, Any], width: int) -> Iterator[str]:

@@ -1,17 +1,52 @@
 """How pipelines talk to people: a live bar on a terminal, a plain line every few seconds elsewhere; tables either way."""
 
+import re
 import sys
 import time
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column, Table
 
 EVERY = 10.0  # seconds between plain lines
 ROOM_FOR_A_BAR = 100  # columns
 
+NUMBER = re.compile(r"[-+]?[\d.,:e+-]+")
+UNLIMITED = 100_000  # columns of a file or a pipe
+
 console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+class PrefixedLines:
+    """A stream that passes on whole lines, each with a prefix, so that lines of several processes stay apart."""
+
+    def __init__(self, behind: IO[str], prefix: str):
+        self.behind, self.prefix, self.begun = behind, prefix, ""
+
+    def write(self, text: str) -> int:
+        *lines, self.begun = (self.begun + text).split("\n")
+        self.behind.write("".join(f"{self.prefix}{line}\n" if line else "" for line in lines))
+        return len(text)
+
+    def flush(self) -> None:
+        self.behind.flush()
+
+    def isatty(self) -> bool:
+        return False  # bars of several processes would fight for one line
+
+
+@contextmanager
+def prefixed(prefix: str) -> Iterator[None]:
+    """What is printed inside are plain lines that begin with the prefix; empty ones are left out."""
+    before, wrapped = console.file, console.soft_wrap
+    console.file, console.soft_wrap = PrefixedLines(before, prefix), True  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        console.file, console.soft_wrap = before, wrapped
 
 
 class BuildProgress:
@@ -84,11 +119,19 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
+class Rows(Table):
+    """A table that is as wide as its content where no terminal limits it."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from super().__rich_console__(console, options if console.is_terminal else options.update(width=UNLIMITED))
+
+
 def make_table(title: str, columns: list[str], rows: list[list[str]], *, text: int = 1) -> Table:
-    """A table whose first `text` columns are words and the others numbers."""
-    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
+    """A table whose first `text` columns are set left and the others right. Too narrow a terminal folds words, but no numbers."""
+    made = Rows(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
     for k, name in enumerate(columns):
-        made.add_column(name, justify="left" if k < text else "right", overflow="fold")
+        least = max([1, *(len(row[k]) for row in rows if k >= text or NUMBER.fullmatch(row[k]))])
+        made.add_column(name, justify="left" if k < text else "right", overflow="fold", min_width=least)
     for row in rows:
         made.add_row(*row)
     return made

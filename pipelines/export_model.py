@@ -17,6 +17,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+
+# isort: split
 import numpy as np
 from omegaconf import DictConfig
 from rich.markup import escape
@@ -28,6 +31,7 @@ from models.export import CHECKSUM
 from models.inference import Inference, is_of_patterns, open_net, open_patterns
 from pipelines.console import clock, console, make_table
 from pipelines.options import convert
+from pipelines.path_keys import command
 from pipelines.wiring import plain, script
 
 FORMATS = {"safetensors": "weights", "onnx": "onnx", "int8": "int8"}
@@ -181,7 +185,7 @@ def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
     console.print(
         f"[bold]{escape(str(written))}[/bold]: a {policy.patterns.kind} policy of {policy.card.weights_in_words()}; {size:.2f} MB"
     )
-    console.print(f"next:   python pipelines/evaluate_model.py checkpoint={written} dataset=...")
+    console.print(f"next:   {command('evaluate_model', checkpoint=written)} dataset=...", markup=False, soft_wrap=True)
     return {"about": about, "files": {"weights": str(written)}}
 
 
@@ -428,7 +432,7 @@ def show(card: Card, lines: list[dict[str, Any]], paths: dict[str, Path], second
     sizes = ", ".join(f"{name} {entry['bytes'] / 1e6:.2f} MB" for name, entry in card.files.items())
     what = f"a {card.kind} net of {card.weights_in_words()} for boards of {card.sizes()}"
     console.print(f"[bold]{escape(str(paths['card']))}[/bold]: {what}; {escape(sizes)}; {clock(seconds)}")
-    console.print(f"next:   python pipelines/evaluate_model.py checkpoint={paths['card']} dataset=...")
+    console.print(f"next:   {command('evaluate_model', checkpoint=paths['card'])} dataset=...", markup=False, soft_wrap=True)
 
 
 def figure(name: str, value: float) -> str:

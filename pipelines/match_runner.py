@@ -10,8 +10,6 @@ import queue
 import re
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
@@ -19,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from data import locks
 from data.atomic import write_text
 from data.coords import BLACK, WHITE
 from data.errors import first_line
@@ -56,16 +53,6 @@ class Fixture:
     black: int
     opening: tuple[int, ...]
     key: str
-
-
-@contextmanager
-def kept_alone(folder: Path) -> Iterator[None]:
-    """Nobody else plays in this folder meanwhile: two would play the same games."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as file:
-        if not locks.take(file):
-            raise MatchError(f"{folder}: this match is being played; wait for it, or name another output")
-        yield
 
 
 def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules, options: dict[str, Any], program: str) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
 
 from mcts.clock import describe
@@ -22,7 +21,6 @@ from pipelines.match_plots import FEWEST, ratings, running_rates
 from pipelines.match_scores import VIRTUAL, Interval, bradley_terry, elo_difference, groups, wilson, win_matrix
 
 FAULTS = ("T", "F")  # last letters of results that an engine's fault decided
-WIDTH = 150  # columns of tables where there is no terminal
 
 
 def summarise(games: list[dict[str, Any]], names: Sequence[str], rules: GameRules) -> dict[str, Any]:
@@ -118,8 +116,7 @@ def show(summary: dict[str, Any]) -> None:
             f"{row['seconds_a_move']:.2f}", f"{row['slowest']:.1f}", str(row["faults"]),
         ])  # fmt: skip
     names = ["", "games", "points", "won (95%)", "Elo (95%)", "s/move", "slowest", "faults"]
-    out = console if console.is_terminal else Console(width=WIDTH, highlight=False)
-    out.print("", make_table(f"{summary['games']} games, {summary['rules']}", names, lines), "")
+    console.print("", make_table(f"{summary['games']} games, {summary['rules']}", names, lines), "")
     lines = [
         [
             f"{escape(p['first'])} - {escape(p['second'])}",
@@ -134,7 +131,7 @@ def show(summary: dict[str, Any]) -> None:
         for p in sorted(summary["pairs"], key=lambda p: -p["rate"]["value"])
     ]
     names = ["pair (points of the first)", "games", "points", "draws", "won (95%)", "Elo", "as Black", "as White", "moves"]
-    out.print(make_table("Pairs", names, lines), "")
+    console.print(make_table("Pairs", names, lines), "")
     if summary["elo"]:
         both = (
             f"Players are fitted as if each pair that met had won {VIRTUAL:g} games more either way; pairs by their games alone."

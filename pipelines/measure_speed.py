@@ -11,8 +11,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+
+# isort: split
 from omegaconf import DictConfig
-from rich.console import Console
 
 import pipelines.search_benchmarks
 import pipelines.training_benchmarks  # noqa: F401  (both enter their own)
@@ -97,7 +99,7 @@ def show(result: dict[str, Any]) -> None:
     ]  # fmt: skip
     title = f"{result['date']}, {result['processor']}, {result['cores']} cores, commit {result['commit'] or 'unknown'}"
     table = make_table(title, ["measured", "median", "from to", "goal", "unit", "clock", "reached"], rows)
-    (console if console.is_terminal else Console(width=140, highlight=False)).print(table)
+    console.print(table)
 
 
 def number(value: float) -> str:

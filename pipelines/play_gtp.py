@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+
+# isort: split
 from omegaconf import DictConfig
 
 from data.cores import available_cores

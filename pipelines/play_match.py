@@ -21,6 +21,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+
+# isort: split
 import numpy as np
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
@@ -32,9 +35,10 @@ from mcts.gtp_arguments import MAX_KOMI
 from pipelines import play_gtp
 from pipelines.console import console
 from pipelines.match_games import GameRules, draw_opening
-from pipelines.match_runner import Contestant, Fixture, Match, MatchError, kept_alone, prepare_folder, read_results
+from pipelines.match_runner import Contestant, Fixture, Match, MatchError, prepare_folder, read_results
 from pipelines.match_summary import show, summarise, write_summary
 from pipelines.options import OptionError, convert
+from pipelines.path_keys import quoted
 from pipelines.thinkers import thinker_options
 from pipelines.wiring import CONF, ROOT, commit, explain, plain, script
 
@@ -50,8 +54,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     rules = game_rules(options)
     folder = Path(options["output"]).expanduser().absolute()
     fixtures = list(draw_fixtures(contestants, rules, options))
-    with kept_alone(folder):
-        return play(contestants, fixtures, rules, options, folder)
+    return play(contestants, fixtures, rules, options, folder)
 
 
 def play(
@@ -137,7 +140,7 @@ def own_settings(overrides: list[str], name: str) -> dict[str, Any]:
     started = GlobalHydra.instance().is_initialized()  # as a script; not where `run` is called by itself
     try:
         with nullcontext() if started else initialize_config_dir(str(CONF), version_base="1.3"):
-            options = play_gtp.checked(plain(compose("play_gtp", overrides)))
+            options = play_gtp.checked(plain(compose("play_gtp", quoted("play_gtp", overrides))))
         chosen = thinker_options(options)
     except (ValueError, HydraException) as error:
         raise MatchError(f"{name}: {explain(error) or error}") from None

@@ -5,9 +5,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines import sweeps
+from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
 
-HELP = """python pipelines/report_sweep.py FOLDER
+# isort: split
+from pipelines.environment import start_of_command
+from pipelines.sweep_jobs import JOB_FILE, SweepError, read_jobs
+from pipelines.sweep_tables import report
+
+HELP = """{command} FOLDER
 
 The jobs of a sweep (train_model.py -m ...), the best first: on the terminal, and in FOLDER as sweep.csv, sweep.md and
 sweep.png. While the sweep is under way it shows how far that has come."""
@@ -16,17 +21,17 @@ sweep.png. While the sweep is under way it shows how far that has come."""
 def main() -> None:
     arguments = sys.argv[1:]
     if {"-h", "--help"} & set(arguments):
-        print(HELP)
+        print(HELP.format(command=" ".join(start_of_command("report_sweep"))))
         return
     try:
         if len(arguments) != 1:
-            raise sweeps.SweepError("say one folder, that of a sweep (--help)")
+            raise SweepError("say one folder, that of a sweep (--help)")
         folder = Path(arguments[0]).expanduser().absolute()
-        jobs = sweeps.read_jobs(folder)
+        jobs = read_jobs(folder)
         if not jobs:
-            raise sweeps.SweepError(f"{arguments[0]}: no folder of a sweep, it has no */{sweeps.JOB_FILE}")
-        sweeps.report(folder, jobs)
-    except (sweeps.SweepError, OSError) as error:
+            raise SweepError(f"{arguments[0]}: no folder of a sweep, it has no */{JOB_FILE}")
+        report(folder, jobs)
+    except (SweepError, OSError) as error:
         print(f"report_sweep: {error}", file=sys.stderr)
         sys.exit(2)
 

@@ -12,6 +12,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+
+# isort: split
 from omegaconf import DictConfig, OmegaConf
 
 from data.atomic import write_text
@@ -20,6 +23,7 @@ from data.errors import first_line
 from pipelines import sweeps
 from pipelines.console import clock, console
 from pipelines.options import convert
+from pipelines.path_keys import command
 from pipelines.saved_config import check_targets, read_saved
 from pipelines.training_precision import hand_on, settle_precision
 from pipelines.wiring import CONF, plain, script
@@ -103,7 +107,8 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
         trainer.fit(module, datamodule=data, ckpt_path=str(checkpoint) if checkpoint else None)
     except TrainingStopped as stop:
         if trainer.is_global_zero and not sweeps.in_multirun():
-            console.print(f"{stop}; go on with: python pipelines/train_model.py resume={cfg.output}")
+            line = f"{stop}; go on with: {command('train_model', resume=cfg.output)}"
+            console.print(line, markup=False, soft_wrap=True)
         raise SystemExit(128 + stop.signal_number) from None
     result = conclude(cfg, trainer, time.monotonic() - began, begun=trainer.global_step != step)
     saving = next(callback for callback in callbacks if isinstance(callback, Checkpoints))
@@ -445,19 +450,24 @@ def conclude(cfg: DictConfig, trainer: Any, seconds: float, *, begun: bool) -> d
         for table in sorted(Path(cfg.output).glob("fit-*.txt")) if OmegaConf.select(cfg, "trainer.profiler") else []:
             console.print(f"profile: {table}", markup=False)
         best = checkpoints / ("best.ckpt" if (checkpoints / "best.ckpt").exists() else "last.ckpt")
-        console.print(f"next:   python pipelines/evaluate_model.py checkpoint={best} dataset={cfg.dataset}")
+        line = f"next:   {command('evaluate_model', checkpoint=best, dataset=cfg.dataset)}"
+        console.print(line, markup=False, soft_wrap=True)
     made = {"steps": trainer.global_step, "positions": trainer.global_step * cfg.positions_a_step}
     return {**metrics, **made, "positions_a_second": speed, "checkpoints": str(checkpoints)}
 
 
 @script("train_model")
-def main(cfg: DictConfig) -> Any:
+def train_or_sweep(cfg: DictConfig) -> Any:
     return sweeps.run_job(cfg, run) if sweeps.in_multirun() else run(cfg)
 
 
-if __name__ == "__main__":
+def main() -> None:
     from pipelines import train_model  # by this name the jobs of a sweep find it in other processes
 
-    sys.argv[1:] = train_model.free_keys(sys.argv[1:])
+    sys.argv[1:] = free_keys(sys.argv[1:])
     with sweeps.watched("train_model"):
-        train_model.main()
+        train_model.train_or_sweep()
+
+
+if __name__ == "__main__":
+    main()

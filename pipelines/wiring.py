@@ -12,13 +12,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-CONF = ROOT / "conf"
+RUN_FOLDER = "${hydra:runtime.output_dir}"  # the default of `output`, where a script makes a folder for each run
 
 # Scripts run as files: their own folder is first on the path then, and the project may not be installed.
 if str(ROOT) not in sys.path:
@@ -27,11 +27,13 @@ if str(ROOT) not in sys.path:
 import hydra  # noqa: E402  (needs nothing of the above, but stands with what does)
 from hydra.core.hydra_config import HydraConfig  # noqa: E402
 from hydra.types import RunMode  # noqa: E402
-from omegaconf import DictConfig, OmegaConf  # noqa: E402
-from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException  # noqa: E402
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write  # noqa: E402
 
-from data.errors import first_line  # noqa: E402
 from data.visible_text import visible  # noqa: E402
+from pipelines import run_folders  # noqa: E402
+from pipelines.environment import start_of_command  # noqa: E402
+from pipelines.mistakes import CONF, explain  # noqa: E402
+from pipelines.path_keys import quoted  # noqa: E402
 
 OmegaConf.register_new_resolver("short", lambda direction: str(direction)[:3], replace=True)  # min, max
 OmegaConf.register_new_resolver("times", lambda a, b: None if a is None else a * b, replace=True)
@@ -44,23 +46,23 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
             if {"-h", "--help"} & set(sys.argv[1:]):
                 print(help_text(name))
                 return
-            sys.argv[1:] = with_groups(name, sys.argv[1:])
+            sys.argv[1:] = quoted(name, with_groups(name, sys.argv[1:]))
             os.environ["HYDRA_FULL_ERROR"] = "1"  # else Hydra prints errors its own way and ends with 1
             failure: list[Exception] = []
 
             @functools.wraps(function)
             def job(cfg: DictConfig) -> Any:
-                single = HydraConfig.get().mode != RunMode.MULTIRUN
+                if HydraConfig.get().mode == RunMode.MULTIRUN:
+                    return function(cfg)  # its launcher must know which job failed
+                made = Path(HydraConfig.get().runtime.output_dir)  # by Hydra
                 try:
-                    return function(cfg)
+                    with run_folder(cfg):
+                        return function(cfg)
                 except Exception as error:
-                    if not single:  # its launcher must know which job failed
-                        raise
                     failure.append(error)  # past Hydra, which would print a line of its own
                     return None
                 finally:
-                    if single:
-                        remove_empty(Path(HydraConfig.get().runtime.output_dir))
+                    remove_empty(made)
 
             try:
                 hydra.main(version_base="1.3", config_path=str(CONF), config_name=name)(job)()
@@ -70,7 +72,7 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
                 print(f"\n{stop.args[0] if stop.args else 'stopped'}", file=sys.stderr)
                 sys.exit(130)
             except Exception as error:
-                message = explain(error)
+                message = explain(error, name)
                 if message is None:
                     raise
                 print(visible(f"{name}: {message}", keep="\n"), file=sys.stderr)  # it may quote a stranger's file
@@ -82,18 +84,55 @@ def script(name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], No
     return decorate
 
 
+@contextmanager
+def run_folder(cfg: DictConfig) -> Iterator[None]:
+    """Claim the folder of a run: what `output` names, or else, of a script whose `output` is Hydra's folder, that one."""
+    hydra_cfg: Any = HydraConfig.get()
+    default = (CONF / f"{hydra_cfg.job.config_name}.yaml").read_text(encoding="utf-8")
+    output = cfg.get("resume") or cfg.get("output")
+    if f"output: {RUN_FOLDER}" not in default or not isinstance(output, str) or run_folders.is_follower():
+        if folder := os.environ.get(run_folders.FOLDER_OF_RUN):
+            move_output(folder)
+        yield
+        return
+    by_time = "${now:" in unresolved(hydra_cfg.run, "dir") and unresolved(cfg, "output") == RUN_FOLDER
+    named = bool(cfg.get("resume")) or not by_time
+    with run_folders.claimed(Path(output).expanduser().absolute(), named=named) as claimed:
+        if not named:
+            move_output(str(claimed))
+        os.environ[run_folders.FOLDER_OF_RUN] = str(claimed)
+        try:
+            yield
+        finally:
+            del os.environ[run_folders.FOLDER_OF_RUN]
+    remove_empty(claimed)
+
+
+def unresolved(cfg: DictConfig, key: str) -> str:
+    return str(OmegaConf.to_container(cfg, resolve=False)[key])  # type: ignore[index,call-overload]
+
+
+def move_output(folder: str) -> None:
+    """Let `${hydra:runtime.output_dir}`, and what DDP tells its other processes, be this folder."""
+    hydra_cfg: Any = HydraConfig.get()
+    with read_write(hydra_cfg), open_dict(hydra_cfg):
+        hydra_cfg.runtime.output_dir = hydra_cfg.run.dir = folder
+
+
 def remove_empty(folder: Path) -> None:
     """The folder of a run that left nothing there, and those above it with nothing else in them, below where one stands."""
     with suppress(OSError):
         while folder != Path.cwd() and folder.is_relative_to(Path.cwd()):
-            folder.rmdir()
+            if folder.exists():
+                folder.rmdir()
             folder = folder.parent
 
 
 def with_groups(name: str, arguments: list[str]) -> list[str]:
     """Hydra wants a name for each group; the null of the configuration may be said for those that have it there.
 
-    A name that is none ends the script with those there are; who brings a folder of configurations has others, left to Hydra."""
+    An unknown name ends the script with those there are. Two kinds of groups are left to Hydra: its own, to which its plugins add
+    choices, and those of users who bring a folder of configurations."""
     text = (CONF / f"{name}.yaml").read_text(encoding="utf-8")
     own = not any(word.startswith(("--config-dir", "-cd", "hydra.searchpath")) for word in arguments)
     kept = []
@@ -102,7 +141,7 @@ def with_groups(name: str, arguments: list[str]) -> list[str]:
         choices = sorted(path.stem for path in (CONF / group).glob("*.yaml")) if group and (CONF / group).is_dir() else []
         if choices and value == "null" and f"- {group}: null" in text:
             continue
-        if choices and own and value not in choices and re.fullmatch(r"\w+", value):
+        if choices and own and not group.startswith("hydra/") and value not in choices and re.fullmatch(r"\w+", value):
             print(f"{name}: {argument}: one of {', '.join(choices)}", file=sys.stderr)
             sys.exit(2)
         kept.append(argument)
@@ -112,7 +151,7 @@ def with_groups(name: str, arguments: list[str]) -> list[str]:
 def help_text(name: str) -> str:
     """The configuration file as it stands, and those that it takes its groups from: their comments explain every key."""
     groups = [folder.name for folder in sorted(CONF.iterdir()) if folder.is_dir() and any(folder.glob("*.yaml"))]
-    lines = [f"python pipelines/{name}.py key=value ...", ""]
+    lines = [f"{' '.join(start_of_command(name))} key=value ...", ""]
     lines += [(CONF / f"{name}.yaml").read_text(encoding="utf-8").strip()]
     used = [group for group in groups if f"- {group}:" in lines[-1] or f"- /{group}" in lines[-1]]
     for group in used:
@@ -125,52 +164,8 @@ def help_text(name: str) -> str:
                 f"  {group}={chosen[1]}; say its keys as {group}.key=value:\n"
                 + "\n".join(f"    {line}".rstrip() for line in text.splitlines())
             )
-    return "\n".join(lines)
-
-
-def explain(error: BaseException) -> str | None:
-    """One line for a user's mistake; None for a mistake of the program."""
-    from hydra.errors import HydraException, InstantiationException, OverrideParseException
-
-    for cause in chain(error):
-        if isinstance(cause, OverrideParseException):
-            return f"{cause.override}: not understood; a value with brackets or commas in it wants quotes, as in \"key='[a]'\""
-        if isinstance(cause, MissingMandatoryValue):
-            return f"{cause.full_key or first_line(cause)} is missing: say {cause.full_key}=... (--help explains every key)"
-    if isinstance(error, InstantiationException) and (inner := error.__cause__) is not None:
-        key = next((line for line in str(error).splitlines() if line.startswith("full_key:")), "")
-        known = (
-            isinstance(inner, TypeError | ValueError | OSError | ModuleNotFoundError)
-            or type(inner).__name__ == "MisconfigurationException"
-        )
-        where = f"{key.removeprefix('full_key:').strip()}: " if key.removeprefix("full_key:").strip() else ""
-        ours = type(inner).__module__.partition(".")[0] in ("data", "models", "mcts", "pipelines")
-        text = "; ".join(line.strip() for line in str(inner).splitlines()) if ours else first_line(inner)
-        return f"{where}{text} (--help lists all keys)" if known else None
-    if isinstance(error, HydraException | OmegaConfBaseException):
-        # The deepest one that is meant for people: below it there may be the parser's own, without a word.
-        text = [first_line(cause) for cause in chain(error) if isinstance(cause, HydraException | OmegaConfBaseException)][-1]
-        return text if "--help" in text else f"{text} (--help lists all keys)"
-    if type(error).__name__ == "MisconfigurationException":  # of Lightning, while it runs
-        return f"{first_line(error)} (--help lists all keys)"
-    if isinstance(error, MemoryError):
-        return f"there is not enough memory ({first_line(error)})"
-    if isinstance(error, OSError):
-        where = f": {error.filename}" if error.filename else ""
-        return f"{error.strerror or first_line(error)}{where}"
-    if isinstance(error, ValueError) and type(error) is not ValueError:
-        return str(error)
-    if isinstance(error, RuntimeError) and "home directory" in str(error):  # ~name of nobody, by Path.expanduser
-        return f"a path with ~: {first_line(error)}"
-    return None
-
-
-def chain(error: BaseException) -> list[BaseException]:
-    """The error and what caused it, the deepest last."""
-    errors = [error]
-    while (cause := errors[-1].__cause__ or errors[-1].__context__) is not None and cause not in errors:
-        errors.append(cause)
-    return errors
+    text = "\n".join(lines)
+    return re.sub(r"python pipelines/(\w+)\.py", lambda found: " ".join(start_of_command(found[1])), text)
 
 
 def find_weights(path: str) -> Path:

@@ -410,13 +410,6 @@ def test_an_engine_that_can_not_play_loses_no_games(stub: Any, tmp_path: Path) -
     assert not (tmp_path / "match" / "results.jsonl").exists()
 
 
-def test_two_do_not_play_one_match(stub: Any, tmp_path: Path) -> None:
-    players = f"players={{a: '{stub('C3', name='a')}', b: '{stub('D4', name='b')}'}}"
-    with match_runner.kept_alone(tmp_path / "match"), pytest.raises(MatchError, match="this match is being played"):
-        play_match.run(config(tmp_path, players, "games=2"))
-    assert play_match.run(config(tmp_path, players, "games=2"))["games"] == 2
-
-
 def test_mistakes_are_one_sentence(stub: Any, tmp_path: Path) -> None:
     for overrides, text in (
         (["black=policy_only"], "who plays"),

@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -12,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.sweeps import Job, SweepError, read_jobs, setting, varied
+from pipelines.sweep_jobs import Job, SweepError, read_jobs, setting, varied
+from pipelines.sweep_tables import group_table, grouped
 from pipelines.wiring import ROOT
 from tests.tiny_dataset import make_dataset
 
@@ -103,6 +106,86 @@ def test_a_sweep_stopped_in_the_middle_ends_as_an_unbroken_one(tmp_path: Path, d
     assert len(whole) == 3
     same = ("job", "optimizer.lr", "best val/loss", "val/loss", "val/top1", "state")
     assert [[row[key] for key in same] for row in broken] == [[row[key] for key in same] for row in whole]
+
+
+def tiny(folder: Path, dataset: Path, *arguments: str, code: int = 0) -> str:
+    """A sweep of the smallest jobs that there are: what matters is who runs them."""
+    smaller = ["model.net.filters=8", "positions=32", "validate_every=32", "logger=none"]
+    keys = {word.partition("=")[0] for word in smaller} | {"~logger.tensorboard"}
+    sets = [word for word in [*NET, *RUN] if word.partition("=")[0] not in keys]
+    words = ["-m", *sets, *smaller, f"dataset={dataset}", f"hydra.sweep.dir={folder}", *arguments]
+    return ended(command("train_model", *words), folder.parent, code)
+
+
+def test_joblib_runs_jobs_side_by_side_and_goes_on(tmp_path: Path, dataset: Path) -> None:
+    """Lines say which job they are of, seeds come together in one row, and a name with spaces is a name."""
+    folder = tmp_path / "碁 (1), it's"
+    text = tiny(folder, dataset, "hydra/launcher=joblib", "hydra/sweeper=basic", "hydra.launcher.n_jobs=2", "seed=1,2")
+    assert "[0] train: " in text and "[1] train: " in text and "\ntrain: " not in text
+    assert [row["seed"] for row in sorted(table(folder), key=lambda row: row["job"])] == ["1", "2"]
+    (means,) = (line for line in text.splitlines() if line.startswith("0, 1"))
+    losses = [float(row["best val/loss"]) for row in table(folder)]
+    assert f" {sum(losses) / 2:.4f}  {min(losses):.4f}  {max(losses):.4f} " in means and "2 done" in means
+    assert re.search(r" \d+:\d\d ", means)  # minutes and seconds
+    shutil.rmtree(folder / "1")
+    shown = ended(command("report_sweep", str(folder)), tmp_path)
+    assert "1 done, 1 not begun" in shown and "resume=" in shown
+    go_on = next(line for line in shown.splitlines() if line.startswith("go on:")).removeprefix("go on:")
+    again = ended([sys.executable, *shlex.split(go_on)[1:]], tmp_path)
+    assert "[0] job 0 is done: " in again and "[1] train: " in again and "2 done" in again
+
+
+def test_submitit_and_optuna_run_by_their_own_names(tmp_path: Path, dataset: Path) -> None:
+    words = ["hydra/launcher=submitit_local", "hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=2"]
+    text = tiny(tmp_path / "sweep", dataset, *words, "optimizer.lr=interval(0.001,0.002)")
+    assert [row["state"] for row in table(tmp_path / "sweep")] == ["done", "done"]
+    logs = tmp_path / "sweep" / ".submitit"
+    assert text.startswith(f"2 jobs are handed over to processes of this machine; what they print is in {logs}")
+    assert any("[1] train: " in path.read_text() for path in logs.rglob("*.out"))
+    assert "\x1b" not in text and "Trial" not in text
+
+
+@pytest.mark.parametrize("launcher", ["slurm", "submitit_slurm"])
+def test_slurm_where_there_is_none_is_said_in_one_line(tmp_path: Path, launcher: str) -> None:
+    if shutil.which("srun"):
+        pytest.skip("Slurm is here")
+    line = command("train_model", "-m", f"hydra/launcher={launcher}", "dataset=x.h5", "seed=1,2", "hydra.sweep.dir=sweep")
+    assert "there is no Slurm on this machine" in ended(line, tmp_path, code=2)
+
+
+def test_without_the_extra_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "hydra_plugins").mkdir()
+    (tmp_path / "hydra_plugins" / "__init__.py").touch()  # hides the installed ones
+    for choice in ("hydra/launcher=joblib", "hydra/launcher=slurm", "hydra/sweeper=search"):
+        line = command("train_model", "-m", choice, "dataset=x.h5", "seed=1,2")
+        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and 'pip install "lambdago[sweep]"' in done.stderr
+
+
+def test_jobs_that_differ_in_their_seed_alone_are_compared_by_their_mean(tmp_path: Path) -> None:
+    values = {("0.1", "1"): 2.0, ("0.1", "2"): 4.0, ("0.2", "1"): 2.5, ("0.2", "2"): 2.7, ("0.3", "1"): None, ("0.3", "2"): 9.0}
+    jobs = [
+        Job(
+            k,
+            [f"lr={lr}", f"seed={seed}"],
+            state="failed" if value is None else "done",
+            metrics={} if value is None else {"best": value},
+        )
+        for k, ((lr, seed), value) in enumerate(values.items())
+    ]
+    groups = grouped(jobs, ["lr", "seed"])
+    assert [setting(group.jobs[0], "lr") for group in groups] == ["0.2", "0.1", "0.3"]  # the luckiest seed is of 0.1
+    _, head, rows = group_table("sweep", groups, ["lr", "seed"], ["best"])
+    assert head == ["jobs", "lr", "seeds", "mean best val/loss", "from", "to", "state"]
+    assert rows[0] == ["2, 3", "0.2", "2", "2.6000", "2.5000", "2.7000", "2 done"]
+    assert rows[2] == ["4, 5", "0.3", "2", "9.0000", "9.0000", "9.0000", "1 done, 1 failed"]
+
+
+def test_tables_are_whole_where_no_terminal_limits_them(tmp_path: Path) -> None:
+    code = "from pipelines.console import console, make_table; "
+    code += "console.print(make_table('T', ['a long heading', 'b'] * 9, [['word ' * 9, '0.123456789'] * 9]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert len(done.stdout.splitlines()) == 3 and done.stdout.count("0.123456789") == 9
 
 
 @pytest.mark.slow
