@@ -94,7 +94,7 @@ class GoDataModule(LightningDataModule):
 
     def val_dataloader(self) -> "EvaluationBatches | TrainBatches":
         if self.trainer is not None and self.trainer.overfit_batches:  # type: ignore[attr-defined]  # of those that are learned by heart
-            return self.replace("overfit", TrainBatches(self))
+            return self.replace("overfit", FirstTrainBatches(self))
         return self.evaluation_dataloader("validation")
 
     def test_dataloader(self) -> "EvaluationBatches":
@@ -256,7 +256,7 @@ class TrainBatches:
 
     def __iter__(self) -> Iterator[TensorBatch]:  # a generator: Lightning calls iter() to see if it may
         module = self.module
-        number = module.position()
+        number = self.position()
         if self.ahead is None or self.number != number:
             self.close()
             self.ahead = iter(module.torch_loader(PackedBatches(module.loader(module.train_order()), number)))
@@ -266,6 +266,9 @@ class TrainBatches:
             self.number += 1
             module.handed_out += 1
             yield batch
+
+    def position(self) -> int:
+        return self.module.position()
 
     def close(self) -> None:
         shut_down(self.ahead)
@@ -277,6 +280,13 @@ class TrainBatches:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         pass
+
+
+class FirstTrainBatches(TrainBatches):
+    """The batches that a run learns by heart, to validate on: from the first one, wherever training stands."""
+
+    def position(self) -> int:
+        return 0
 
 
 class EvaluationBatches:
