@@ -172,7 +172,8 @@ def check(path, expected, checked):
     try:
         for source in find_sources(path.name, path.parent):
             members = list(read_members(source, Limits()))
-            assert not checked or all(member.error or member.data in expected for member in members)
+            # An empty one is no game and gets counted: the directory of a zip may say so where it is damaged.
+            assert not checked or all(member.error or not member.data or member.data in expected for member in members)
     except SourceError as error:
         assert "\n" not in str(error)
 
