@@ -518,6 +518,7 @@ def test_a_name_that_is_empty_is_no_game(tmp_path):
     data = bytearray((tmp_path / "a.zip").read_bytes())
     at = data.index(b"PK\x01\x02")
     struct.pack_into("<HHH", data, at + 28, 0, 5, 0)  # the name becomes an extra field
+    struct.pack_into("<HHB", data, at + 46, 0x9999, 1, 0)
     (tmp_path / "a.zip").write_bytes(data)
     assert [member.name for member in read(tmp_path / "a.zip")] == ["y.sgf"]
 
