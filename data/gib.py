@@ -29,7 +29,7 @@ _DOUBLE_BYTES = re.compile(rb"[\x81-\xfe][\x41-\xfe]")
 
 
 def is_gib(data: bytes) -> bool:
-    return _BEGINNING.match(data) is not None
+    return b"\\" in data[:40] and _BEGINNING.match(data) is not None  # the first test is the quicker one
 
 
 def read_gib(data: bytes) -> MainLine:

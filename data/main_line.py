@@ -35,10 +35,10 @@ class MainLine:
 # to where it was when an alternative fails within a possessive repeat. The greedy ones cost no more, as what can follow a
 # repeat never begins like what is repeated.
 _VALUE = rb"\[[^\\\]]*+(?:\\.[^\\\]]*+)*+\]"
-_MARKUP = rb"(?:(?:C|[BW]L|O[BW]|N|MN|CR|TR|SQ|MA|LB|SL|TE|BM|DO|IT|G[BW]|UC|HO|DM|V)\s*+(?:" + _VALUE + rb"\s*+)++)*"
+_MARKUP = rb"(?:(?:CR?|[BW]L|O[BW]|N|M[NA]|T[RE]|S[QL]|LB|BM|D[OM]|IT|G[BW]|UC|HO|V)\s*+(?:" + _VALUE + rb"\s*+)++)*"
 _MOVE = rb";\s*+([BW])\s*+\[([a-z]{0,2}+)\]\s*+" + _MARKUP
 _STRAIGHT_LINE = re.compile(
-    rb"\s*+(\(\s*+;(?:[^;()\[\]]++|;(?!\s*+[BW]\s*+\[)|" + _VALUE + rb")*)"  # nodes until the first move
+    rb"\s*+(\(\s*+;(?:[^;()\[\]]*+(?:" + _VALUE + rb"|;(?!\s*+[BW]\s*+\[)))*[^;()\[\]]*+)"  # nodes until the first move
     rb"((?:" + _MOVE + rb")+)\)\s*+\Z",
     re.DOTALL,
 )

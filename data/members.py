@@ -151,7 +151,7 @@ def read_zip(file: BinaryIO, size: int, label: str, limits: Limits, stats: ReadS
         with zipfile.ZipFile(file) as archive:
             for info in archive.infolist():
                 name = to_name(_raw_zip_name(info))
-                if not info.is_dir() and guard.wants(name):
+                if not name.endswith("/") and guard.wants(name):  # `is_dir` fails on an empty name
                     yield _read_zip_member(archive, info, name, guard)
     except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
         raise error if isinstance(error, SourceError) else guard.damaged(error) from error

@@ -210,7 +210,8 @@ class _Play:
 
     def _read_tail(self, tail: list[tuple[bytes, bytes]]) -> None:
         """The moves of a plain straight line, one colour and point each."""
-        points = [self.points.get(value, UNREADABLE) for _, value in tail]
+        find = self.points.get  # looked up once, as this is where the time goes
+        points = [find(value, UNREADABLE) for _, value in tail]
         good = points.index(UNREADABLE) if UNREADABLE in points else len(points)
         self.moves += points[:good]
         self.colours += [BLACK if colour == b"B" else WHITE for colour, _ in tail[:good]]

@@ -513,6 +513,16 @@ def test_a_tar_broken_in_the_middle_is_not_taken_for_a_short_one(tmp_path):
     assert len(members) == 5
 
 
+def test_a_name_that_is_empty_is_no_game(tmp_path):
+    make_zip(tmp_path / "a.zip", {"x.sgf": b"(;B[dd])", "y.sgf": b"(;B[pp])"})
+    data = bytearray((tmp_path / "a.zip").read_bytes())
+    at = data.index(b"PK\x01\x02")
+    struct.pack_into("<HHH", data, at + 28, 0, 5, 0)  # the name becomes an extra field
+    struct.pack_into("<HHB", data, at + 46, 0x9999, 1, 0)
+    (tmp_path / "a.zip").write_bytes(data)
+    assert [member.name for member in read(tmp_path / "a.zip")] == ["y.sgf"]
+
+
 def test_one_broken_member_of_a_zip_does_not_stop_the_others(tmp_path):
     make_zip(tmp_path / "a.zip", FILES, zipfile.ZIP_STORED)
     data = (tmp_path / "a.zip").read_bytes()

@@ -105,6 +105,15 @@ def test_what_is_no_game_has_its_reason(data, reason):
     assert isinstance(game, Rejected) and game.reason == reason
 
 
+def test_players_load_it_like_any_game(tmp_path):
+    from mcts.gtp_commands import load_record  # as `loadsgf` and `analyze_game` do
+
+    (tmp_path / "a.gib").write_bytes(make())
+    (tmp_path / "a.sgf").write_bytes(b";GM[1]FF[4]SZ[9];B[dd];W[ee])")
+    assert moves(load_record(tmp_path / "a.gib")) == "Bpd Wdd Bpq Wpass Bcc"
+    assert moves(load_record(tmp_path / "a.sgf"), 9) == "Bdd Wee"
+
+
 def test_a_record_without_its_end_is_cut():
     data = make()
     game = read(data[: data.index(b"SKI")])
