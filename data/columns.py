@@ -21,15 +21,27 @@ class DatasetError(ValueError):
 
 
 class Column(h5py.Dataset):
-    """Numbers of a dataset; text comes from `DatasetFile.column`, which alone reads it safely."""
+    """Numbers of a dataset."""
 
     def __getitem__(self, chosen: Any, new_dtype: Any = None) -> Any:
-        if self.dtype.kind == "O":
-            raise TypeError(f"{self.name}: text is read with DatasetFile.column")
         try:
             return super().__getitem__(chosen, new_dtype)
         except BROKEN as error:
             raise DatasetError(f"{self.file.filename}: {self.name} can't be read ({first_line(error)})") from None
+
+    def stored_bytes(self) -> int:
+        """On disk."""
+        try:
+            return int(self.id.get_storage_size())
+        except BROKEN as error:
+            raise DatasetError(f"{self.file.filename}: {self.name} is damaged ({first_line(error)})") from None
+
+
+class Text(Column):
+    """There it is, but `DatasetFile.column` alone reads it safely."""
+
+    def __getitem__(self, chosen: Any, new_dtype: Any = None) -> Any:
+        raise TypeError(f"{self.name}: text is read with DatasetFile.column")
 
 
 class Columns(Mapping[str, Column]):
@@ -42,8 +54,10 @@ class Columns(Mapping[str, Column]):
     def __getitem__(self, name: str) -> Column:
         where = f"{self.group.file.filename}: {self.group.name.rstrip('/')}/{name}"
         try:
-            column = Column(h5py.h5d.open(self.group.id, name.encode()))
-            problem = what_differs(column, *self.layout[name])
+            dtype, shape = self.layout[name]
+            kind = Text if h5py.check_string_dtype(np.dtype(dtype)) else Column
+            column = kind(h5py.h5d.open(self.group.id, name.encode()), readonly=True)  # which lets h5py remember its shape
+            problem = what_differs(column, dtype, shape)
         except BROKEN as error:
             raise DatasetError(f"{where} is missing or damaged ({error.args[0]})") from None
         if problem:

@@ -49,6 +49,7 @@ class Verdict:
     problems: list[str] = field(default_factory=list)  # the first ones
     count: int = 0  # of problems
     sealed: bool = False  # the file carries a checksum of all its bytes
+    changed: bool = False  # and it differs
     seconds: float = 0.0
 
     @property
@@ -103,6 +104,7 @@ def check_seal(rows: Rows, verdict: Verdict) -> Problems:
     """The checksum that newer files carry covers every byte, so whatever has changed, this tells that something has."""
     verdict.sealed = digests.read_digest(rows.file.path) != ""
     if problem := digests.find_change(rows.file.path):
+        verdict.changed = True
         yield problem
 
 

@@ -42,7 +42,7 @@ def summarise(rows: Rows) -> dict[str, Any]:
         "config": flat(file.config),
         "bytes": size,
         "bytes_a_position": round(size * rows.copies / max(1, rows.count), 2),
-        "bytes_of_planes": rows.dataset("planes").id.get_storage_size(),
+        "bytes_of_planes": rows.dataset("planes").stored_bytes(),
         "games": len(games["split"]),
         "rows": rows.count,
         "positions": rows.count // rows.copies,

@@ -105,12 +105,11 @@ class LoadedPool:
 def read_labels(file: DatasetFile, rows: np.ndarray, names: Iterable[str] = tuple(POSITION_COLUMNS)) -> dict[str, np.ndarray]:
     """Columns of increasing rows, all but their planes, fit to be used as indices; raises `DatasetError` where they are not."""
     columns = {name: read_rows(file.positions[name], rows) for name in names}
-    stop = {"move": file.size**2, "game": file.game_count, "ply": 1 << 15}
+    limits = {"move": file.size**2, "game": file.game_count, "ply": 1 << 15}
     for name, values in columns.items():
-        wrong = (values < 0) | (values >= stop[name]) if name in stop else (values < -1) | (values > 1)
-        if name == "to_play":
-            wrong |= values == 0
-        if wrong.any():
+        least, stop = (0, limits[name]) if name in limits else (-1, 2)
+        if len(values) and (values.min() < least or values.max() >= stop or (name == "to_play" and not values.all())):
+            wrong = (values < least) | (values >= stop) | ((values == 0) & (name == "to_play"))
             at = int(wrong.argmax())
             what = f"damaged, {name} of row {rows[at]:,} is {values[at]}, which is not possible"
             raise DatasetError(f"{file.path}: {what}; inspect_dataset.py verify=true tells more")

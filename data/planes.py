@@ -7,7 +7,7 @@ Packed planes are uint8 [..., points, 6], point by point: bit `7 - p % 8` of byt
 import numpy as np
 
 from data import plane_kernels
-from data.board import Board
+from data.board import Board, check_colour
 from data.board_kernels import VERTICES
 from data.features import PLANES, ROW_BYTES
 from data.ladder_kernels import new_steps
@@ -23,7 +23,9 @@ class PlaneEncoder:
     def packed(self, board: Board, colour: int | None = None) -> np.ndarray:
         """The position before a move of `colour` (else the player to move), uint8 [size * size, 6]."""
         points = np.zeros((board.size**2, ROW_BYTES), np.uint8)
-        player = np.int8(colour or board.to_play)  # as the loops have it: nothing is compiled a second time
+        if colour is not None:
+            check_colour(colour)
+        player = np.int8(board.to_play if colour is None else colour)  # as the loops have it: nothing is compiled a second time
         plane_kernels.encode(board.record[0], player, points, self.steps, self.words)
         return points
 

@@ -305,6 +305,9 @@ def show_verdict(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, An
     if verdict.count > len(verdict.problems):
         console.print(f"  and {verdict.count - len(verdict.problems):,} more")
     console.print(verdict_line(rows, verdict, seed, chosen=verdict.recomputed < rows.count), markup=False)
+    if verdict.changed and verdict.count == 1:
+        drawn = "" if verdict.recomputed == rows.count else ", or in planes of other rows (rows=all looks at them, too)"
+        console.print(f"all that follows from the moves agrees: the change is in names, dates, results or the like{drawn}")
     if not verdict.sealed:
         console.print(
             "made before checksums were written: names, dates, komi and other facts that no move tells can't be compared"

@@ -355,7 +355,9 @@ def test_the_checksum_tells_of_what_nothing_else_can_compare(damaged):
     data = path.read_bytes()
     at = data.index("古力 7".encode())
     path.write_bytes(data[:at] + b"XXX" + data[at + 3 :])
-    assert verify(rows_of(path)).problems == ["its bytes have changed since it was written: the checksum differs"]
+    found, text = said(f"dataset={path}", "verify=true")
+    assert found["verdict"]["problems"] == ["its bytes have changed since it was written: the checksum differs"]
+    assert "the change is in names, dates, results" in text
     path.write_bytes(data[:at] + b"X" + data[at + 1 :])
     reseal(path)
     verdict = verify(rows_of(path))
