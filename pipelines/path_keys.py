@@ -25,7 +25,7 @@ PATH_KEYS = {
     "evaluate_model": ("checkpoint[]", "dataset", "output"),
     "evaluate_rollouts": ("rollout", "dataset", "output"),
     "export_model": ("checkpoint[]", "dataset", "evaluation", "output"),
-    "inspect_dataset": ("dataset", "png", "sgf"),
+    "inspect_dataset": ("dataset", "png", "sgf", "games"),
     "measure_speed": ("source", "output"),
     "play_gtp": ("policy", "value", "rollout", "tree", "log"),
     "play_match": ("output",),
