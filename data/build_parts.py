@@ -29,6 +29,8 @@ from data.record import GameRecord, Rejected
 from data.replay import Illegal, Replayer, count_positions
 from data.sgf import ReadOptions, read_games
 
+AT_ONCE = 16  # chunks that are packed between two looks at what else has happened
+
 
 @dataclass(frozen=True, slots=True)
 class ValueOptions:
@@ -191,8 +193,12 @@ def encode_part(task: EncodeTask) -> tuple[int, int]:
     rows, shape = len(planes), planes.shape[1:]
     most = (max(rows, task.chunk), *shape)  # HDF5 wants room for a whole chunk, even where the last one is not full
     with NewFile(task.path) as new:
-        new.file.create_dataset("planes", data=planes, maxshape=most, chunks=(task.chunk, *shape), **planes_filter(task.level))
-        new.check()
+        packed = new.file.create_dataset(
+            "planes", planes.shape, np.uint8, maxshape=most, chunks=(task.chunk, *shape), **planes_filter(task.level)
+        )
+        for first in range(0, rows, AT_ONCE * task.chunk):
+            packed[first : first + AT_ONCE * task.chunk] = planes[first : first + AT_ONCE * task.chunk]
+            new.check()
         for name, values in columns.items():
             create_column(new.file, name, rows, values.dtype)[:] = values
         new.file.attrs["made_from"] = task.made_from

@@ -157,7 +157,7 @@ def make(
 def find_finished(options: BuildOptions, sources: list[Source], progress: Progress) -> dict[str, Any]:
     """The report of what is there already, if it was made from the same sources and options."""
     manifest = make_manifest(options, sources)
-    compare_with_finished(options.output, manifest)
+    made_with = compare_with_finished(options.output, manifest)
     if work_folder(options.output).exists():
         with interrupts.held(), WorkFolder(options.output) as folder:
             folder.finish(manifest)
@@ -167,6 +167,9 @@ def find_finished(options: BuildOptions, sources: list[Source], progress: Progre
     if report is None:
         what = f"{report_path(options.output).name} beside it is gone or has changed"
         raise BuildError(f"{options.output} is complete, but {what}; overwrite=true makes both again")
+    given_up = report["dropped"].get("unreadable file", {}).get("games", 0)
+    if given_up and options.damaged == "stop" and made_with["damaged"] == "keep":
+        progress.say(f"made with damaged=keep: {given_up:,} files or archives could not be read; overwrite=true tries them again")
     progress.say(f"{options.output} is complete and made from the same sources and options: nothing to do")
     return report
 
@@ -242,11 +245,14 @@ def without(config: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if name not in names}
 
 
-def compare_with_finished(output: Path, manifest: Manifest) -> None:
+def compare_with_finished(output: Path, manifest: Manifest) -> dict[str, Any]:
+    """The configuration that the output was made with; raise `BuildError` if the result would be another one."""
     held = hdf5.read_attributes(output)
-    found = {"config": without(json.loads(held["config"]), NOT_IN_RESULT), "sources": json.loads(held["sources"])}
+    config = json.loads(held["config"])
+    found = {"config": without(config, NOT_IN_RESULT), "sources": json.loads(held["sources"])}
     wanted = {"config": without(manifest["config"], NOT_IN_RESULT), "sources": manifest["sources"]}
     refuse_difference(output, found, wanted)
+    return dict(config)
 
 
 def read_sources(

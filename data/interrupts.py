@@ -97,7 +97,8 @@ def over() -> None:
 
 
 def leave(*_: object) -> None:
-    with contextlib.suppress(Exception):  # the interrupted code may be printing just now
+    with contextlib.suppress(Exception):  # the interrupted code may be printing just now, or nobody reads
         sys.stdout.flush()
-    os.write(2, f"\n{STOPPED}\n".encode())
+    with contextlib.suppress(OSError):
+        os.write(2, f"\n{STOPPED}\n".encode())
     os._exit(CODE)

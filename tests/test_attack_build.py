@@ -146,3 +146,19 @@ def test_ctrl_c_at_a_few_moments_harms_nothing(cases, tmp_path, layout, workers)
 )
 def test_ctrl_c_at_300_moments_harms_nothing(cases, tmp_path, layout, workers, count, seed):
     assert len(attack_often(cases(layout, workers), tmp_path, seed=100 + seed, count=count)) > count // 4
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_kernels_are_compiled_is_heard_at_once(tmp_path):
+    source, output = write_tar(tmp_path / "a.tar.gz", collect(6)), tmp_path / "o.h5"
+    process = subprocess.Popen(
+        command(source, output), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=hear_ctrl_c, env={**os.environ, "LAMBDAGO_CACHE": str(tmp_path / "cache")},
+    )  # fmt: skip
+    said = iter(process.stdout.readline, "")
+    assert any("compiling" in line for line in said)
+    time.sleep(2)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (CODE, f"\n{STOPPED}\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tar.gz", "cache"]

@@ -455,6 +455,9 @@ def test_a_damaged_archive_stops_the_build_and_what_is_read_is_kept(damaged, tmp
     assert not output.exists() and list(work_folder(output).glob("games*"))
     report = build_here(damaged, output, damaged="keep")
     assert report["resumed"], "the advice of the message works"
+    watcher = Watcher()
+    build_here(damaged, output, watcher=watcher)
+    assert "made with damaged=keep: 1 files or archives could not be read" in watcher.said[-2]
     assert 5 < report["games_kept"] < 120
     (example,) = report["dropped"]["unreadable file"]["examples"]
     assert example.startswith("in/a.tar.gz: in/a.tar.gz is damaged")
