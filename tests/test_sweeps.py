@@ -85,7 +85,7 @@ def test_a_failed_job_hides_no_other_and_is_tried_again(tmp_path: Path, dataset:
 
 
 def test_a_sweep_stopped_in_the_middle_ends_as_an_unbroken_one(tmp_path: Path, dataset: Path) -> None:
-    more = ["optimizer.lr=0.002,0.004,0.008", "positions=2_400", "validate_every=1_200", "callbacks.checkpoints.every_steps=10"]
+    more = ["optimizer.lr=0.002,0.004,0.008", "positions=960", "validate_every=480", "callbacks.checkpoints.every_steps=5"]
     swept(tmp_path / "whole", dataset, *more)
     quiet = [argument for argument in RUN if not argument.startswith(("positions", "validate_every"))]
     sets = [*NET, *quiet, f"dataset={os.path.relpath(dataset, tmp_path)}", "hydra.sweep.dir=broken", *more]
