@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from rich.markup import escape
-
 from pipelines.console import console, make_table
 
 COSTLY = 0.1  # of the mover's value, from -2 to +2: five per cent of chance
@@ -63,11 +61,11 @@ def show(found: dict[str, Any]) -> None:
     rows, end = found["moves"], found["end"]
     shown = [*rows, end] if end else rows
     columns = [(name, cell) for name, cell in COLUMNS if not name or any(cell(row) for row in shown)]
-    lines = [[escape(cell(row)) for _, cell in columns] for row in shown]
+    lines = [[cell(row) for _, cell in columns] for row in shown]
     title = f"{found['black'] or 'Black'} - {found['white'] or 'White'}, {komi_text(found)}"
-    console.print(make_table(escape(title), [name for name, _ in columns], lines), "")
+    console.print(make_table(title, [name for name, _ in columns], lines), "")
     for text in [*legend(found), *conclusions(rows, end)]:
-        console.print(text, markup=False, soft_wrap=True)
+        console.print(text, soft_wrap=True)
 
 
 def komi_text(found: dict[str, Any]) -> str:

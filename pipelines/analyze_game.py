@@ -51,13 +51,13 @@ def run(cfg: DictConfig) -> dict[str, Any]:
 
     options = checked(plain(cfg))
     path = Path(str(options["game"])).expanduser().absolute()
-    thinkers = Thinkers(thinker_options(options), lambda text: console.print(text, markup=False))
+    thinkers = Thinkers(thinker_options(options), lambda text: console.print(text))
     record, content = read_game(path), path.read_bytes()
     komi, known = komi_of(record, options["komi"])
     area_komi = komi + to_compensation(record.handicap, record.rules)
     check_moves(record, area_komi, options)
     if record.cut:
-        console.print(f"{record.source}: {record.cut} after move {len(record.moves)}, where the game ends here", markup=False)
+        console.print(f"{record.source}: {record.cut} after move {len(record.moves)}, where the game ends here")
     with made_folder(options["output"]) as folder:
         analysis = analyse(record, area_komi, thinkers, options)
     found: dict[str, Any] = {
@@ -73,7 +73,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     found["legend"] = [*SCALES, *legend(found)]
     show(found)
     files = write_all(folder, path.stem, record, content, found)
-    console.print(f"{', '.join(file.name for file in files)} in {folder}", markup=False, soft_wrap=True)
+    console.print(f"{', '.join(file.name for file in files)} in {folder}", soft_wrap=True)
     if not analysis.complete:
         raise KeyboardInterrupt
     return found
@@ -163,11 +163,11 @@ def write_all(folder: Path, stem: str, record: "GameRecord", content: bytes, fou
     text, given = annotated(content, record, rows, end)
     write_text(sgf, text)
     if not given:
-        console.print(f"{sgf.name}: written anew; what stood beside the moves of the record could not be kept", markup=False)
+        console.print(f"{sgf.name}: written anew; what stood beside the moves of the record could not be kept")
     names = {"Black": found["black"], "White": found["white"]}
     unwritten = [name for name in names.values() if not is_drawable(name or "")]
     if unwritten:
-        console.print(f"{png.name}: no font of this machine writes {', '.join(unwritten)}", markup=False)
+        console.print(f"{png.name}: no font of this machine writes {', '.join(unwritten)}")
     title = " - ".join(name if name and name not in unwritten else colour for colour, name in names.items())
     simulations = sorted(row["simulations"] for row in rows)[len(rows) // 2]
     thought = f"; {simulations:,} simulations a move" if simulations > 1 else ""

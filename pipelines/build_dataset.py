@@ -45,7 +45,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     with BuildProgress() as progress:
         report = build(options, progress)
     for line in describe(report, options.output, max(NARROW, console.width)):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     return report
 
 

@@ -10,6 +10,7 @@ from typing import IO, Any
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column, Table
+from rich.text import Text
 
 EVERY = 10.0  # seconds between plain lines
 ROOM_FOR_A_BAR = 100  # columns
@@ -17,7 +18,8 @@ ROOM_FOR_A_BAR = 100  # columns
 NUMBER = re.compile(r"[-+]?[\d.,:e+-]+")
 UNLIMITED = 100_000  # columns of a file or a pipe
 
-console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+# Nothing that is printed is read as markup: names of files and players may hold brackets. `bold` says what is bold.
+console = Console(highlight=False, markup=False, soft_wrap=not sys.stdout.isatty())
 
 
 class PrefixedLines:
@@ -57,7 +59,7 @@ class BuildProgress:
         self.task: Any = None
 
     def say(self, text: str) -> None:
-        console.print(text, markup=False)
+        console.print(text)
 
     def begin(self, what: str, total: int | None, unit: str) -> None:
         self.what, self.total, self.unit = what, total, unit
@@ -82,7 +84,7 @@ class BuildProgress:
             self.live.update(self.task, advance=done, text=self.status())
         elif time.monotonic() - self.spoke > EVERY:
             self.spoke = time.monotonic()
-            console.print(f"{self.what}: {self.status()}", markup=False)
+            console.print(f"{self.what}: {self.status()}")
 
     def __enter__(self) -> "BuildProgress":
         return self
@@ -98,7 +100,7 @@ class BuildProgress:
             self.live.stop()
             self.live = None
         else:
-            console.print(f"{self.what}: {self.status()}", markup=False)
+            console.print(f"{self.what}: {self.status()}")
 
     def status(self) -> str:
         """Such as `45% of 6,400,000 positions, 12,000/s, 2:03 left, 300 games, 5 left out`."""
@@ -124,6 +126,11 @@ class Rows(Table):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield from super().__rich_console__(console, options if console.is_terminal else options.update(width=UNLIMITED))
+
+
+def bold(text: str, rest: str = "") -> Text:
+    """A line whose beginning is bold."""
+    return Text.assemble((text, "bold"), rest)
 
 
 def make_table(title: str, columns: list[str], rows: list[list[str]], *, text: int = 1) -> Table:

@@ -15,7 +15,8 @@ from pipelines import environment  # noqa: F401  (first: says what to do where p
 import numpy as np
 from omegaconf import DictConfig
 
-from pipelines.console import BuildProgress, clock, console
+from data.words import count_of
+from pipelines.console import BuildProgress, bold, clock, console
 from pipelines.options import convert
 from pipelines.wiring import find_weights, plain, script
 
@@ -51,9 +52,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         owners, leads = estimate(file, policy, options)
         write_owners(path, file, owners, {"rollout": weights.name} | {key: options[key] for key in ("rollouts", "doubt", "seed")})
     found = compare(file, leads)
-    console.print(
-        f"[bold]{path}[/bold]: {found['games']:,} games, {path.stat().st_size:,} bytes; {clock(time.monotonic() - began)}"
-    )
+    made = f"{count_of(found['games'], 'game')}, {path.stat().st_size:,} bytes; {clock(time.monotonic() - began)}"
+    console.print(bold(str(path), f": {made}"))
     for name in ("counted", "resigned"):
         if found[name]["games"]:
             console.print(

@@ -15,7 +15,6 @@ from pipelines import environment  # noqa: F401  (first: says what to do where p
 # isort: split
 import numpy as np
 from omegaconf import DictConfig
-from rich.markup import escape
 
 from data.atomic import write_text
 from data.hdf5 import DatasetFile
@@ -23,7 +22,7 @@ from models.card import Card, find_card
 from models.export import CHECKSUM
 from models.inference import SYMMETRIES, Inference, from_safetensors, open_net
 from models.pattern_policy import PatternPolicy
-from pipelines.console import BuildProgress, clock, console
+from pipelines.console import BuildProgress, bold, clock, console
 from pipelines.options import convert
 from pipelines.wiring import plain, script
 
@@ -72,7 +71,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         draw(result, curves, output)
     count = sum(net["asked"] for net in result["nets"])
     made = ", ".join(sorted(path.name for path in output.iterdir() if path.suffix in (".json", ".csv", ".md", ".png")))
-    console.print(f"\n[bold]{escape(str(output))}[/bold]: {made}; {clock(seconds)} ({count / max(seconds, 1e-9):,.0f} answers/s)")
+    console.print()
+    console.print(bold(str(output), f": {made}; {clock(seconds)} ({count / max(seconds, 1e-9):,.0f} answers/s)"))
     return result
 
 
@@ -252,7 +252,7 @@ def show(result: dict[str, Any]) -> None:
     from pipelines.evaluation_report import facts, tables
 
     for line in facts(result):
-        console.print(escape(line.replace("`", "")))
+        console.print(line.replace("`", ""))
     for kind in dict.fromkeys(net["kind"] for net in result["nets"]):
         console.rule("Moves" if kind == "policy" else "Winners", align="left")
         for table in tables(result, kind):

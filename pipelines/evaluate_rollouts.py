@@ -19,7 +19,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from data.atomic import write_text
-from pipelines.console import BuildProgress, clock, console, make_table
+from pipelines.console import BuildProgress, bold, clock, console, make_table
 from pipelines.wiring import find_weights, plain, script
 
 ALIKE = 1.5  # points between scores
@@ -55,7 +55,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         output.mkdir(parents=True, exist_ok=True)
         write_text(output / "metrics.json", json.dumps(result, indent=1) + "\n")
     made = ", ".join(sorted(path.name for path in output.iterdir() if path.suffix in (".json", ".png")))
-    console.print(f"\n[bold]{output}[/bold]: {made}; {clock(time.monotonic() - began)}")
+    console.print()
+    console.print(bold(str(output), f": {made}; {clock(time.monotonic() - began)}"))
     return result
 
 
@@ -162,7 +163,7 @@ def show_match(found: dict[str, Any]) -> None:
     text = f"{found['wins']:g} of {found['games']} games: {100 * rate['value']:.1f}%"
     text += f" (95%: {100 * rate['low']:.1f} to {100 * rate['high']:.1f})"
     board = f"{found['board']}x{found['board']}, komi {found['komi']:g}, {found['simulations']:,} rollouts a move"
-    console.print(f"[bold]Against uniform rollouts[/bold], {board}: the policy wins {text}")
+    console.print(bold("Against uniform rollouts", f", {board}: the policy wins {text}"))
 
 
 # --- positions
@@ -270,8 +271,8 @@ def show_endings(found: dict[str, Any]) -> None:
         rate = wilson(found[name], found["games"])
         percent = f"{100 * rate.value:.1f}% (95%: {100 * rate.low:.1f} to {100 * rate.high:.1f})"
         kinds = {"policy": "policy and uniform", "uniform": "uniform"}[name]  # of the former half are the latter: see `judge`
-        what = f"[bold]Final positions[/bold], {kinds} rollouts: within {found['points']:g} points of the score that was counted"
-        console.print(f"{what} in {found[name]} of {found['games']:,} games: {percent}")
+        what = f", {kinds} rollouts: within {found['points']:g} points of the score that was counted"
+        console.print(bold("Final positions", f"{what} in {found[name]} of {found['games']:,} games: {percent}"))
 
 
 def draw(found: dict[str, Any], output: Path) -> None:

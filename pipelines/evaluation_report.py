@@ -10,7 +10,6 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from pipelines.console import make_table
@@ -89,7 +88,7 @@ def differences(entries: Sequence[dict[str, Any]], columns: dict[str, str]) -> T
 
 
 def listed(title: str, heads: list[str], rows: list[list[str]]) -> Table:
-    table = make_table(escape(title), [escape(head) for head in heads], [[escape(cell) for cell in row] for row in rows])
+    table = make_table(title, heads, rows)
     table.columns[0].no_wrap = True
     return table
 

@@ -22,14 +22,13 @@ from pipelines import environment  # noqa: F401  (first: says what to do where p
 # isort: split
 import numpy as np
 from omegaconf import DictConfig
-from rich.markup import escape
 
 from data import atomic
 from data.hdf5 import DatasetFile
 from models.card import SUFFIXES, Card, describe, find_card, read_card, write_card
 from models.export import CHECKSUM
 from models.inference import Inference, is_of_patterns, open_net, open_patterns
-from pipelines.console import clock, console, make_table
+from pipelines.console import bold, clock, console, make_table
 from pipelines.options import convert
 from pipelines.path_keys import command
 from pipelines.wiring import plain, script
@@ -182,10 +181,9 @@ def export_patterns(options: dict[str, Any], path: Path) -> dict[str, Any]:
     output.mkdir(parents=True, exist_ok=True)
     write_patterns(written, replace(policy.patterns, about=about))
     size = written.stat().st_size / 1e6
-    console.print(
-        f"[bold]{escape(str(written))}[/bold]: a {policy.patterns.kind} policy of {policy.card.weights_in_words()}; {size:.2f} MB"
-    )
-    console.print(f"next:   {command('evaluate_model', checkpoint=written)} dataset=...", markup=False, soft_wrap=True)
+    what = f"a {policy.patterns.kind} policy of {policy.card.weights_in_words()}"
+    console.print(bold(str(written), f": {what}; {size:.2f} MB"))
+    console.print(f"next:   {command('evaluate_model', checkpoint=written)} dataset=...", soft_wrap=True)
     return {"about": about, "files": {"weights": str(written)}}
 
 
@@ -422,7 +420,7 @@ def without(line: dict[str, Any], *names: str) -> dict[str, Any]:
 def show(card: Card, lines: list[dict[str, Any]], paths: dict[str, Path], seconds: float) -> None:
     names = list(without(lines[0], "file", "batch", "speed"))
     rows = [
-        [escape(line["file"]), str(line["batch"]), *(figure(name, line[name]) for name in names), f"{line['speed']:,.0f}"]
+        [line["file"], str(line["batch"]), *(figure(name, line[name]) for name in names), f"{line['speed']:,.0f}"]
         for line in lines
     ]
     title = "Beside the checkpoint in fp32, on positions of the validation split"
@@ -431,8 +429,8 @@ def show(card: Card, lines: list[dict[str, Any]], paths: dict[str, Path], second
     console.print(table, "")
     sizes = ", ".join(f"{name} {entry['bytes'] / 1e6:.2f} MB" for name, entry in card.files.items())
     what = f"a {card.kind} net of {card.weights_in_words()} for boards of {card.sizes()}"
-    console.print(f"[bold]{escape(str(paths['card']))}[/bold]: {what}; {escape(sizes)}; {clock(seconds)}")
-    console.print(f"next:   {command('evaluate_model', checkpoint=paths['card'])} dataset=...", markup=False, soft_wrap=True)
+    console.print(bold(str(paths["card"]), f": {what}; {sizes}; {clock(seconds)}"))
+    console.print(f"next:   {command('evaluate_model', checkpoint=paths['card'])} dataset=...", soft_wrap=True)
 
 
 def figure(name: str, value: float) -> str:

@@ -59,16 +59,17 @@ def curve(moves: Sequence[Row], end: Row | None, key: str) -> np.ndarray:
 
 
 def name_mistakes(axes: Any, plies: np.ndarray, curves: np.ndarray, moves: Sequence[Row]) -> None:
-    """Each box stands above or below all curves, wherever there is more room, and as close to them as it may."""
+    """A dot for each, and a box for the worst: above or below all curves, wherever there is more room, and close to them."""
     half = max(2.0, HALF_BOX * (plies[-1] - plies[0] + 2))
-    for row in costliest(moves):
+    for row in costly(moves):
+        axes.plot(row["number"], 50 * (row["value"] + 1), "o", color=COLOURS[0], ms=6, zorder=6)
+    for row in far_apart(costly(moves), 2.2 * HALF_BOX * len(moves)):
         near = curves[:, np.abs(plies - row["number"]) <= half]
         low, high = float(np.nanmin(near)), float(np.nanmax(near))
         is_above = 100 - high >= low
         height = min(97.0, high + ROOM) if is_above else max(3.0, low - ROOM)
         x = float(np.clip(row["number"], half, plies[-1] + 1 - half))
         at = (row["number"], 50 * (row["value"] + 1))
-        axes.plot(*at, "o", color=COLOURS[0], ms=6, zorder=6)
         axes.annotate(
             f"{row['number']} {row['move']}  -{50 * row['loss']:.0f}%", at, (x, height), ha="center", va="center", fontsize=8.5,
             color=COLOURS[0], zorder=7, arrowprops={"arrowstyle": "-", "color": COLOURS[0], "lw": 0.8, "shrinkB": 3},
@@ -76,12 +77,16 @@ def name_mistakes(axes: Any, plies: np.ndarray, curves: np.ndarray, moves: Seque
         )  # fmt: skip
 
 
-def costliest(moves: Sequence[Row]) -> list[Row]:
-    """The moves that cost most, none so close to another that their boxes would overlap."""
-    apart = max(3.0, 2.2 * HALF_BOX * len(moves))
+def costly(moves: Sequence[Row]) -> list[Row]:
+    """Those that cost most first; each gets a dot."""
+    return sorted((row for row in moves if (row["loss"] or 0) >= COSTLY), key=lambda row: -row["loss"])
+
+
+def far_apart(rows: Sequence[Row], distance: float) -> list[Row]:
+    """The first few, none so close to another that their boxes would overlap."""
     chosen: list[Row] = []
-    for row in sorted(moves, key=lambda row: -(row["loss"] or 0)):
-        if (row["loss"] or 0) >= COSTLY and all(abs(row["number"] - other["number"]) > apart for other in chosen):
+    for row in rows:
+        if all(abs(row["number"] - other["number"]) > max(3.0, distance) for other in chosen):
             chosen.append(row)
     return chosen[:NAMED]
 

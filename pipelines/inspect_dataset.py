@@ -14,7 +14,7 @@ from pipelines import environment  # noqa: F401  (first: says what to do where p
 # isort: split
 import numpy as np
 from omegaconf import DictConfig
-from rich.markup import escape
+from rich.text import Text
 
 from data.coords import COLOUR_NAMES, to_gtp
 from data.dataset_rows import InspectionError, Rows, open_dataset
@@ -24,7 +24,7 @@ from data.metadata import from_rank
 from data.text_boards import bar, feature_lines, feature_names, shades, side_by_side
 from data.visible_text import visible
 from data.words import count_of
-from pipelines.console import console, make_table
+from pipelines.console import bold, console, make_table
 from pipelines.wiring import plain, script
 
 # What needs compiled code or Matplotlib is imported where it is used: counts alone should be there at once.
@@ -91,11 +91,6 @@ def check_export(key: str, path: Path, options: dict[str, Any]) -> None:
         raise InspectionError(f"{key}={path}: there is no folder {path.parent}")
 
 
-def safe(text: str) -> str:
-    """A stranger's text for rich: neither markup nor terminal codes in it do anything."""
-    return escape(visible(text))
-
-
 def to_path(text: Any) -> Path:
     return Path(str(text)).expanduser().absolute()
 
@@ -106,22 +101,22 @@ def to_path(text: Any) -> Path:
 def show_summary(summary: dict[str, Any]) -> None:
     about = summary["about"]
     copies = f", {about['symmetries']} symmetries of each position" if about["symmetries"] > 1 else ""
-    console.print(f"[bold]{escape(summary['path'])}[/bold]", soft_wrap=True)
+    console.print(bold(summary["path"]), soft_wrap=True)
     console.print(
-        f"schema {about['schema']}, made by version {safe(about['version'])}, layout {about['layout']}{copies}, "
+        f"schema {about['schema']}, made by version {visible(about['version'])}, layout {about['layout']}{copies}, "
         f"{about['size']}x{about['size']}, {about['planes']} planes"
     )
     console.print(
         f"{summary['bytes'] / 1e6:,.1f} MB, {summary['bytes_a_position']:g} bytes a position, "
         f"of these {summary['bytes_of_planes'] / max(1, summary['positions']):.1f} for planes\n"
     )
-    sources = [[safe(label), digest[:12]] for label, digest in list(summary["sources"].items())[:20]]
+    sources = [[visible(label), digest[:12]] for label, digest in list(summary["sources"].items())[:20]]
     console.print(make_table("Sources", ["file", "sha256"], sources, text=2), "")
     if len(summary["sources"]) > len(sources):
         console.print(f"and {len(summary['sources']) - len(sources)} more sources\n")
     config = {key.removeprefix("games."): value for key, value in summary["config"].items() if not is_minor(key)}
     settings = "  ".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in config.items())
-    console.print(f"Made with {safe(settings)}\n")
+    console.print(f"Made with {visible(settings)}\n")
     show_splits(summary)
     for title, values in (
         ("Moves a game", summary["lengths"]),
@@ -134,7 +129,7 @@ def show_summary(summary: dict[str, Any]) -> None:
     ):
         show_histogram(title, values)
     show_moves(summary)
-    dates = f"from {safe(summary['first_date'])} to {safe(summary['last_date'])}; " if summary["first_date"] else ""
+    dates = f"from {visible(summary['first_date'])} to {visible(summary['last_date'])}; " if summary["first_date"] else ""
     console.print(
         f"{count_of(summary['games'], 'game')}, {dates}{summary['games_for_value']:,} may teach a value net; "
         f"{count_of(summary['cut_short'], 'game')} cut short; "
@@ -165,7 +160,7 @@ def show_histogram(title: str, values: dict[str, int]) -> None:
     table.columns[0].justify, table.columns[3].justify = "right", "left"
     for name, count in values.items():
         letters = bar(count / most, BAR, ascii_only=ascii_only())
-        table.add_row(safe(name), f"{count:,}", f"{count / total:.1%}", f"[cyan]{letters}[/cyan]")
+        table.add_row(visible(name), f"{count:,}", f"{count / total:.1%}", Text(letters, "cyan"))
     console.print(table, "")
 
 
@@ -188,7 +183,7 @@ def show_moves(summary: dict[str, Any]) -> None:
         shades(title, np.array(summary["heat"][key]), ascii_only=ascii_only())
         for title, key in ((f"Moves {first}", first), ("All moves", "all"))
     ]
-    console.print("\n".join(side_by_side(maps, width())), markup=False, no_wrap=True)
+    console.print("\n".join(side_by_side(maps, width())), no_wrap=True)
     console.print("each shade covers a fifth of the points, the darkest one those played most\n")
 
 
@@ -206,19 +201,19 @@ def show_sample(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, Any
         if options[key] is not None
     ]
     for line in facts(sample, rows):
-        console.print(visible(line), markup=False)
+        console.print(visible(line))
     board = sample.colours()
     if board.flat[sample.move] == 0:
         board.flat[sample.move] = sample.to_play
-    console.print(f"\n{draw(board, last=sample.move)}\n", markup=False)
-    console.print(f"X Black, O White; the move is in brackets, what it captures still there{last_move(sample)}\n", markup=False)
+    console.print(f"\n{draw(board, last=sample.move)}\n")
+    console.print(f"X Black, O White; the move is in brackets, what it captures still there{last_move(sample)}\n")
     lines = feature_lines(sample.planes, feature_names(options["planes"]), width(), ascii_only=ascii_only())
     if lines:
-        console.print("\n".join(lines), markup=False, no_wrap=True)
+        console.print("\n".join(lines), no_wrap=True)
     if sample.problem:
-        console.print(f"[red]not sound:[/red] {safe(sample.problem)}")
+        console.print(Text.assemble(("not sound:", "red"), f" {visible(sample.problem)}"))
     for path in written:
-        console.print(f"wrote {path}", markup=False)
+        console.print(f"wrote {path}")
     return {
         "row": sample.row, "split": sample.split, "game": sample.game, "ply": sample.ply, "move": sample.move,
         "to_play": sample.to_play, "outcome": sample.outcome, "symmetry": sample.symmetry, "problem": sample.problem,
@@ -288,7 +283,7 @@ def export(path: Path, write: Callable[[Path, "Sample", Rows], None], sample: "S
 
 def show_list(rows: Rows, path: Path) -> dict[str, Any]:
     count = write_list(path, rows)
-    console.print(f"wrote {path}: {count:,} games", markup=False)
+    console.print(f"wrote {path}: {count:,} games")
     return {"path": str(path), "count": count}
 
 
@@ -301,10 +296,10 @@ def show_verdict(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, An
     sample = None if options["rows"] == "all" else options["rows"]
     verdict = verify(rows, sample=sample, seed=seed, split=options["split"])
     for problem in verdict.problems:
-        console.print(f"  {visible(problem)}", markup=False)
+        console.print(f"  {visible(problem)}")
     if verdict.count > len(verdict.problems):
         console.print(f"  and {verdict.count - len(verdict.problems):,} more")
-    console.print(verdict_line(rows, verdict, seed, chosen=verdict.recomputed < rows.count), markup=False)
+    console.print(verdict_line(rows, verdict, seed, chosen=verdict.recomputed < rows.count))
     if verdict.changed and verdict.count == 1:
         drawn = "" if verdict.recomputed == rows.count else ", or in planes of other rows (rows=all looks at them, too)"
         console.print(f"all that follows from the moves agrees: the change is in names, dates, results or the like{drawn}")

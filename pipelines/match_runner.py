@@ -74,7 +74,7 @@ def prepare_folder(folder: Path, contestants: list[Contestant], rules: GameRules
             raise MatchError(f"{folder} holds a match with other {', '.join(changed)} (see {file.name}); choose another output")
         programs = before.get("programs", ["an unknown version"])
         if program not in programs:
-            console.print(f"games so far were played by {', '.join(programs)}, the next ones are by {program}", markup=False)
+            console.print(f"games so far were played by {', '.join(programs)}, the next ones are by {program}")
             programs.append(program)
     (folder / "games").mkdir(parents=True, exist_ok=True)
     write_text(file, json.dumps(about | {"programs": programs}, indent=1, ensure_ascii=False) + "\n")
@@ -253,7 +253,7 @@ class Match:
                     return
                 if attempt == KILLED:
                     raise MatchError(f"{error}, {KILLED} times in one game, which is not counted") from None
-                console.print(f"{error}: the game begins anew", markup=False, soft_wrap=True)
+                console.print(f"{error}: the game begins anew", soft_wrap=True)
             except EngineError as error:
                 raise MatchError(f"{error}; finished games are kept") from None
         if not self.killed.is_set():
@@ -301,6 +301,5 @@ class Match:
         console.print(
             f"{len(self.done)}/{self.total}  {line['black']} - {line['white']}  {line['result']}{why}  {line['moves']} moves, "
             f"{clock(sum(line['seconds'].values()))};  {line['first']} {sum(points):g} of {len(points)}",
-            markup=False,
             soft_wrap=True,
         )

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 
 from mcts.clock import describe
 from pipelines.console import console, make_table
@@ -111,7 +110,7 @@ def show(summary: dict[str, Any]) -> None:
     for row in players:
         elo = summary["elo"].get(row["name"])
         lines.append([
-            escape(row["name"]), str(row["games"]), f"{row['points']:g}", percent(row["rate"]),
+            row["name"], str(row["games"]), f"{row['points']:g}", percent(row["rate"]),
             difference(elo) if elo else "-",
             f"{row['seconds_a_move']:.2f}", f"{row['slowest']:.1f}", str(row["faults"]),
         ])  # fmt: skip
@@ -119,7 +118,7 @@ def show(summary: dict[str, Any]) -> None:
     console.print("", make_table(f"{summary['games']} games, {summary['rules']}", names, lines), "")
     lines = [
         [
-            f"{escape(p['first'])} - {escape(p['second'])}",
+            f"{p['first']} - {p['second']}",
             str(p["games"]),
             f"{p['points']:g}",
             str(p["draws"]),
@@ -141,7 +140,7 @@ def show(summary: dict[str, Any]) -> None:
               f"{summary['disputed']} that dead stones decided")  # fmt: skip
     console.print("; ".join(counts))
     for fault in summary["faults"][:10]:
-        console.print(f"  {fault}", markup=False, soft_wrap=True)
+        console.print(f"  {fault}", soft_wrap=True)
 
 
 def percent(rate: dict[str, float]) -> str:

@@ -30,6 +30,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
+from data.words import count_of
 from mcts.clock import TimeRules, describe
 from mcts.gtp_arguments import MAX_KOMI
 from pipelines import play_gtp
@@ -70,7 +71,7 @@ def play(
     who = " - ".join(contestant.name for contestant in contestants)
     how = f"{rules.size}x{rules.size}, komi {rules.komi:g}, time {describe(rules.time)}"
     before = f"{len(fixtures) - len(left)} played before"
-    console.print(f"{who}: {len(fixtures)} games, {before}; {how}; {folder}", markup=False, soft_wrap=True)
+    console.print(f"{who}: {count_of(len(fixtures), 'game')}, {before}; {how}; {folder}", soft_wrap=True)
     if left:
         Match(contestants, rules, options, folder, done, len(fixtures)).play(left)
     names = [contestant.name for contestant in contestants]

@@ -23,9 +23,13 @@ class FolderTaken(ValueError):
     """Another process works in this folder."""
 
 
-def is_follower() -> bool:
-    """Whether this is a process of a DDP run whose first process claims the folder for all."""
-    return any(os.environ.get(name, "0") not in ("", "0") for name in RANKS)
+def is_follower(*, of_many: bool) -> bool:
+    """Whether this is a process of a DDP run whose first process claims the folder for all.
+
+    A scheduler gives a rank to the processes of independent runs, too; these have one process each (`of_many` is false).
+    """
+    ranked = any(os.environ.get(name, "0") not in ("", "0") for name in RANKS)
+    return ranked and (of_many or FOLDER_OF_RUN in os.environ)
 
 
 @contextmanager
@@ -67,10 +71,10 @@ def claim_new(folder: Path) -> tuple[Path, IO[str] | None]:
             continue
         except OSError:
             return path, None
-        locks.take(file)
-        if set(os.listdir(path)) == {LOCK}:
-            return path, signed(file)
-        (path / LOCK).unlink()
+        if locks.take(file):  # else somebody claimed it by its name just now
+            if set(os.listdir(path)) == {LOCK}:
+                return path, signed(file)
+            (path / LOCK).unlink()
         file.close()
     raise AssertionError("numbers do not end")
 

@@ -62,13 +62,13 @@ def report(folder: Path, begun: list[Job]) -> None:
     write_csv(folder / "sweep.csv", [*jobs, *waiting], keys, metrics)
     for job in jobs:
         if job.state == "failed":
-            console.print(f"job {job.number} failed: {job.error} ({folder / str(job.number) / 'error.txt'})", markup=False)
+            console.print(f"job {job.number} failed: {job.error} ({folder / str(job.number) / 'error.txt'})")
     drawn = draw(folder, jobs, keys)
     states = [job.state for job in [*jobs, *waiting]]
-    console.print(", ".join(f"{states.count(state)} {state}" for state in STATES if state in states), markup=False)
-    console.print(f"{folder}: sweep.csv, sweep.md{', sweep.png' if drawn else ''}", markup=False, soft_wrap=True)
+    console.print(", ".join(f"{states.count(state)} {state}" for state in STATES if state in states))
+    console.print(f"{folder}: sweep.csv, sweep.md{', sweep.png' if drawn else ''}", soft_wrap=True)
     if set(states) != {"done"}:
-        console.print(f"go on:  {command('train_model', resume=folder)}", markup=False, soft_wrap=True)
+        console.print(f"go on:  {command('train_model', resume=folder)}", soft_wrap=True)
 
 
 Written = tuple[str, list[str], list[list[str]]]  # title, head, rows
@@ -96,11 +96,16 @@ def group_table(name: str, groups: list[Group], keys: list[str], metrics: list[s
         rows.append([
             ", ".join(str(number) for number in sorted(job.number for job in group.jobs)),
             *(setting(group.jobs[0], key) for key in others),
-            str(len(group.jobs)), show(BEST, group.mean(BEST)), *extremes,
+            of_all(len(found), len(group.jobs)), show(BEST, group.mean(BEST)), *extremes,
             *(show(metric, group.mean(metric)) for metric in metrics[1:]),
             ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states),
         ])  # fmt: skip
     return f"{name}: means over seeds, best {objective} first", head, rows
+
+
+def of_all(measured: int, begun: int) -> str:
+    """How many seeds the mean is of."""
+    return str(begun) if measured == begun else f"{measured} of {begun}"
 
 
 def headings(metrics: list[str], objective: str) -> list[str]:

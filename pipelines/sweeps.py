@@ -24,12 +24,12 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
-from rich.markup import escape
 
 from data.atomic import write_text
 from data.errors import first_line
+from data.words import count_of
 from pipelines import run_folders
-from pipelines.console import console, prefixed
+from pipelines.console import bold, console, prefixed
 from pipelines.mistakes import explain
 from pipelines.path_keys import hydra_quotes, path_in, without_references
 from pipelines.sweep_jobs import DIRECTIONS, JOB_FILE, SWEEP_FILE, Job, SweepError, read_job, read_jobs, read_json
@@ -60,10 +60,10 @@ def run_job(cfg: DictConfig, run: Callable[[DictConfig], dict[str, Any]]) -> flo
             job.seconds = before.seconds
             if any((folder / "checkpoints").glob("*.ckpt")):
                 cfg.resume = str(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        job.write(folder)
-        say(job, "")
-        return work(job, folder, cfg, run)
+        with run_folders.claimed(folder, named=True):  # the job of a sweep that was killed may still be at work there
+            job.write(folder)
+            say(job, "")
+            return work(job, folder, cfg, run)
 
 
 def is_over(before: Job, job: Job, folder: Path) -> bool:
@@ -80,7 +80,8 @@ def is_over(before: Job, job: Job, folder: Path) -> bool:
 
 
 def say(job: Job, what: str) -> None:
-    console.print(f"\n[bold]job {job.number}[/bold]{what}: {escape(' '.join(job.overrides))}", soft_wrap=True)
+    console.print()
+    console.print(bold(f"job {job.number}", f"{what}: {' '.join(job.overrides)}"), soft_wrap=True)
 
 
 def work(job: Job, folder: Path, cfg: DictConfig, run: Callable[[DictConfig], dict[str, Any]]) -> float | None:
@@ -95,7 +96,7 @@ def work(job: Job, folder: Path, cfg: DictConfig, run: Callable[[DictConfig], di
         job.state, job.error = "failed", explain(error) or f"{type(error).__name__}: {first_line(error)}"
         job.write(folder)
         write_text(folder / "error.txt", traceback.format_exc())
-        console.print(f"job {job.number} failed: {job.error}", markup=False)
+        console.print(f"job {job.number} failed: {job.error}")
         return None
     except SystemExit:  # told to stop
         job.seconds = time.monotonic() - began
@@ -202,8 +203,8 @@ def announce(config: DictConfig, jobs: int) -> None:
     if "submitit" not in target or ("Slurm" in target and shutil.which("srun") is None):
         return
     logs = str(config.hydra.launcher.submitit_folder).partition("%")[0]
-    what = f"{jobs} jobs are handed over to {'Slurm' if 'Slurm' in target else 'processes of this machine'}"
-    console.print(f"{what}; what they print is in {logs}", markup=False, soft_wrap=True)
+    what = f"{count_of(jobs, 'job')} handed over to {'Slurm' if 'Slurm' in target else 'processes of this machine'}"
+    console.print(f"{what}; what they print is in {logs}", soft_wrap=True)
 
 
 @contextmanager

@@ -8,13 +8,13 @@ sensible; either is told once.
 """
 
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from data.cores import available_cores
 from mcts.params import SearchParams
 from pipelines.options import OptionError, convert, make
 from pipelines.wiring import CONF, ROOT, plain
@@ -197,7 +197,7 @@ def read_options(given: dict[str, Any]) -> dict[str, Any]:
     search = {**plain(OmegaConf.load(files["default"])), **plain(OmegaConf.load(files[name]))}
     search.pop("defaults", None)
     known = {**known, **given, "search": search}
-    return {**known, "threads": known["threads"] or os.cpu_count() or 1}
+    return {**known, "threads": known["threads"] or available_cores()}
 
 
 @cache

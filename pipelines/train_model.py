@@ -21,7 +21,7 @@ from data.atomic import write_text
 from data.cores import compute_cores
 from data.errors import first_line
 from pipelines import sweeps
-from pipelines.console import clock, console
+from pipelines.console import bold, clock, console
 from pipelines.options import convert
 from pipelines.path_keys import command
 from pipelines.saved_config import check_targets, read_saved
@@ -85,7 +85,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
         raise TrainingError(f"model.net.planes={cfg.model.net.planes}, but loader.planes={data.planes}: say only the latter")
     if cfg.start and checkpoint is None:
         taken = begin_with(module.net, cfg.start)
-        console.print(f"beginning with {taken} of {len(module.net.state_dict())} weights of {cfg.start}", markup=False)
+        console.print(f"beginning with {taken} of {len(module.net.state_dict())} weights of {cfg.start}")
     callbacks = [callback for callback in instantiate(cfg.callbacks).values() if callback is not None] if cfg.callbacks else []
     callbacks.sort(key=lambda callback: isinstance(callback, Checkpoints))  # last: it saves what the others have done
     step = None
@@ -108,7 +108,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     except TrainingStopped as stop:
         if trainer.is_global_zero and not sweeps.in_multirun():
             line = f"{stop}; go on with: {command('train_model', resume=cfg.output)}"
-            console.print(line, markup=False, soft_wrap=True)
+            console.print(line, soft_wrap=True)
         raise SystemExit(128 + stop.signal_number) from None
     result = conclude(cfg, trainer, time.monotonic() - began, begun=trainer.global_step != step)
     saving = next(callback for callback in callbacks if isinstance(callback, Checkpoints))
@@ -389,7 +389,7 @@ def to_go_on_from(output: Path) -> Path | None:
     checkpoints = output / "checkpoints"
     written = [checkpoints / "last.ckpt", checkpoints / "best.ckpt", *sorted(checkpoints.glob("step_*.ckpt"), reverse=True)]
     if (found := next((path for path in written if path.is_file()), None)) is None:
-        console.print(f"{output}: no checkpoint was written yet, so this begins anew", markup=False)
+        console.print(f"{output}: no checkpoint was written yet, so this begins anew")
     return found
 
 
@@ -430,7 +430,7 @@ def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, 
     if OmegaConf.select(cfg, "loader.owners") and not cfg.model.get("owner_weight"):
         console.print("loader.owners is there, and nothing learns from it: model.owner_weight is 0, or the model has none")
     if checkpoint is not None:
-        console.print(f"going on from {checkpoint}, at step {step:,} of {cfg.steps:,}", markup=False)
+        console.print(f"going on from {checkpoint}, at step {step:,} of {cfg.steps:,}")
 
 
 def conclude(cfg: DictConfig, trainer: Any, seconds: float, *, begun: bool) -> dict[str, Any]:
@@ -446,12 +446,13 @@ def conclude(cfg: DictConfig, trainer: Any, seconds: float, *, begun: bool) -> d
     if trainer.is_global_zero:
         values = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items() if name.startswith("val/"))
         pace = f"{clock(seconds)} ({speed:,.0f} positions/s)" if begun else "was finished already"
-        console.print(f"\n[bold]{checkpoints}[/bold]: {trainer.global_step:,} steps, {pace}; {values}")
+        console.print()
+        console.print(bold(str(checkpoints), f": {trainer.global_step:,} steps, {pace}; {values}"))
         for table in sorted(Path(cfg.output).glob("fit-*.txt")) if OmegaConf.select(cfg, "trainer.profiler") else []:
-            console.print(f"profile: {table}", markup=False)
+            console.print(f"profile: {table}")
         best = checkpoints / ("best.ckpt" if (checkpoints / "best.ckpt").exists() else "last.ckpt")
         line = f"next:   {command('evaluate_model', checkpoint=best, dataset=cfg.dataset)}"
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     made = {"steps": trainer.global_step, "positions": trainer.global_step * cfg.positions_a_step}
     return {**metrics, **made, "positions_a_second": speed, "checkpoints": str(checkpoints)}
 

@@ -90,7 +90,7 @@ def run_folder(cfg: DictConfig) -> Iterator[None]:
     hydra_cfg: Any = HydraConfig.get()
     default = (CONF / f"{hydra_cfg.job.config_name}.yaml").read_text(encoding="utf-8")
     output = cfg.get("resume") or cfg.get("output")
-    if f"output: {RUN_FOLDER}" not in default or not isinstance(output, str) or run_folders.is_follower():
+    if f"output: {RUN_FOLDER}" not in default or not isinstance(output, str) or run_folders.is_follower(of_many=of_many(cfg)):
         if folder := os.environ.get(run_folders.FOLDER_OF_RUN):
             move_output(folder)
         yield
@@ -106,6 +106,11 @@ def run_folder(cfg: DictConfig) -> Iterator[None]:
         finally:
             del os.environ[run_folders.FOLDER_OF_RUN]
     remove_empty(claimed)
+
+
+def of_many(cfg: DictConfig) -> bool:
+    """Whether the run has several processes."""
+    return any(OmegaConf.select(cfg, f"trainer.{key}", default=1) != 1 for key in ("devices", "num_nodes"))
 
 
 def unresolved(cfg: DictConfig, key: str) -> str:

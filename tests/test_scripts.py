@@ -96,9 +96,13 @@ def test_where_no_lock_can_be_made_the_script_says_why(tmp_path: Path) -> None:
 def test_processes_of_one_ddp_run_claim_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in run_folders.RANKS:
         monkeypatch.delenv(name, raising=False)
-    assert not run_folders.is_follower()
+    monkeypatch.delenv(run_folders.FOLDER_OF_RUN, raising=False)
+    assert not run_folders.is_follower(of_many=True)
     monkeypatch.setenv("LOCAL_RANK", "1")
-    assert run_folders.is_follower()
+    assert run_folders.is_follower(of_many=True)
+    assert not run_folders.is_follower(of_many=False), "a scheduler ranks independent runs, too"
+    monkeypatch.setenv(run_folders.FOLDER_OF_RUN, "run")
+    assert run_folders.is_follower(of_many=False)
 
 
 def test_every_script_refuses_a_folder_that_another_one_works_in(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_submitit_and_optuna_run_by_their_own_names(tmp_path: Path, dataset: Pat
     text = tiny(tmp_path / "sweep", dataset, *words, "optimizer.lr=interval(0.001,0.002)")
     assert [row["state"] for row in table(tmp_path / "sweep")] == ["done", "done"]
     logs = tmp_path / "sweep" / ".submitit"
-    assert text.startswith(f"2 jobs are handed over to processes of this machine; what they print is in {logs}")
+    assert text.startswith(f"2 jobs handed over to processes of this machine; what they print is in {logs}")
     assert any("[1] train: " in path.read_text() for path in logs.rglob("*.out"))
     assert "\x1b" not in text and "Trial" not in text
 
