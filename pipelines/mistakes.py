@@ -96,7 +96,7 @@ def several_values(argument: str) -> str:
 
 def unknown_key(key: str, script: str | None) -> str:
     """With the nearest known one: of the whole name, or of its last part in another group."""
-    known = sorted(set(known_keys(script))) if script else []
+    known = sorted(set(known_keys(script)) - {key}) if script else []  # another choice of a group may have this very key
     near = difflib.get_close_matches(key, known, 1, 0.75)
     near = near or [k for k in known if k.rpartition(".")[2] == key.rpartition(".")[2]][:1]
     return f"{key}: there is no such key" + (f"; is {near[0]} meant?" if near else "") + f" {HELP}"

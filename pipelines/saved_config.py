@@ -6,6 +6,7 @@ are allowed, after all `${...}` are resolved. Raises `SavedConfigError`, one lin
 
 import io
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from pipelines.wiring import CONF
 
 MOST_BYTES = 1 << 20
 DEEPEST = 30  # groups within groups
+MOST_LOOK_UPS = 10_000  # for all `${...}` together; a run has about thirty
+REFERENCE = re.compile(r"(?<!\\)(?:\\\\)*\$\{([^${}]*)")  # up to its end, or to one inside it; `\${` is text
+KEY = re.compile(r"\.*\w+(\.\w+)*")
 OPENING = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 CLOSING = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 
@@ -52,8 +56,56 @@ def check_shape(path: Path, text: str) -> None:
             raise SavedConfigError(f"{path}: no configuration of a run, {what}")
 
 
+def check_references(path: Path, config: DictConfig) -> None:
+    """Before any `${...}` is resolved: they lead to keys, not in a circle, and are not so many that resolving takes forever.
+
+    Two references to a value with two references are four look-ups, and so on: 24 such levels are 16 million.
+    """
+    values = dict(leaves(OmegaConf.to_container(config, resolve=False)))
+    known: dict[str, int] = {}
+
+    def look_ups(key: str, above: frozenset[str]) -> int:
+        if key in above:
+            raise SavedConfigError(f"{path}: damaged, {key} refers to itself")
+        if key not in known:
+            inside = [key] if key in values else [name for name in values if name.startswith(f"{key}.")]
+            named = [(name, other) for name in inside for other in references(path, name, values[name])]
+            known[key] = len(inside) + sum(look_ups(other, above | {key}) for _, other in named)
+        return known[key]
+
+    try:
+        count = sum(look_ups(key, frozenset()) for key in values)
+    except RecursionError:
+        count = MOST_LOOK_UPS + 1
+    if count > MOST_LOOK_UPS:
+        raise SavedConfigError(f"{path}: no configuration of a run, its references multiply")
+
+
+def leaves(values: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that is no group or list, by its whole name."""
+    entries = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
+    if not entries and key:
+        yield key, values
+    for name, value in entries:
+        yield from leaves(value, f"{key}.{name}" if key else str(name))
+
+
+def references(path: Path, key: str, value: Any) -> Iterator[str]:
+    """The whole names of the keys that a value refers to."""
+    for text in REFERENCE.findall(value) if isinstance(value, str) else ():
+        resolver, colon, arguments = text.partition(":")
+        if colon and resolver != "oc.select":
+            continue  # its references are references of their own
+        name = (arguments.partition(",")[0] if colon else text).strip()
+        if not KEY.fullmatch(name):
+            raise SavedConfigError(f"{path}: damaged, {key} refers to {name[:80]!r}, which is no key")
+        dots = len(name) - len(name.lstrip("."))
+        yield ".".join([*key.split(".")[:-dots], name.lstrip(".")]) if dots else name
+
+
 def check_targets(config: DictConfig, path: Path) -> None:
     """Raise if anything in it would make what no group of configurations names."""
+    check_references(path, config)
     try:
         values = OmegaConf.to_container(config, resolve=True, throw_on_missing=False)
     except (OmegaConfBaseException, RecursionError) as error:

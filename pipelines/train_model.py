@@ -319,6 +319,9 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
     saved.output = str(folder.absolute())
     saved.resume = None
     check_targets(saved, path)
+    for key in ("dataset", "start", "output"):
+        if not isinstance(saved.get(key), str | None):
+            raise TrainingError(f"{path}: damaged, {key} is no path")
     return saved
 
 

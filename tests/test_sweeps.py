@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.run_folders import claimed
 from pipelines.sweep_jobs import Job, SweepError, read_jobs, setting, varied
 from pipelines.sweep_tables import group_table, grouped
 from pipelines.wiring import ROOT
@@ -100,8 +101,11 @@ def test_a_sweep_stopped_in_the_middle_ends_as_an_unbroken_one(tmp_path: Path, d
     states = {job.number: job.state for job in read_jobs(tmp_path / "broken")}
     assert states == {0: "done", 1: "stopped"}
     assert next(job for job in read_jobs(tmp_path / "broken") if job.number == 1).seconds > 0
+    with claimed(second, named=True):  # as if a job outlived the sweep that began it
+        refused = ended(command("train_model", "resume=broken"), tmp_path, code=2)
+        assert f"{second}: process {os.getpid()} is at work there" in refused
     text = ended(command("train_model", "resume=broken"), tmp_path)
-    assert text.count("is done: ") == 1 and f"going on from {second}" in text
+    assert text.count("is done: ") == 2 and f"going on from {second}" in text  # the third was done while the second was held
     whole, broken = table(tmp_path / "whole"), table(tmp_path / "broken")
     assert len(whole) == 3
     same = ("job", "optimizer.lr", "best val/loss", "val/loss", "val/top1", "state")
@@ -119,9 +123,9 @@ def tiny(folder: Path, dataset: Path, *arguments: str, code: int = 0) -> str:
 
 def test_joblib_runs_jobs_side_by_side_and_goes_on(tmp_path: Path, dataset: Path) -> None:
     """Lines say which job they are of, seeds come together in one row, and a name with spaces is a name."""
-    folder = tmp_path / "碁 (1), it's"
+    folder = tmp_path / "碁 [old] (1), it's"
     text = tiny(folder, dataset, "hydra/launcher=joblib", "hydra/sweeper=basic", "hydra.launcher.n_jobs=2", "seed=1,2")
-    assert "[0] train: " in text and "[1] train: " in text and "\ntrain: " not in text
+    assert f"{folder}: sweep.csv" in text and "[0] train: " in text and "[1] train: " in text and "\ntrain: " not in text
     assert [row["seed"] for row in sorted(table(folder), key=lambda row: row["job"])] == ["1", "2"]
     (means,) = (line for line in text.splitlines() if line.startswith("0, 1"))
     losses = [float(row["best val/loss"]) for row in table(folder)]
