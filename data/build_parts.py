@@ -16,7 +16,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from data import digests, game_table, interrupts, replay_kernels
+from data import containment, digests, game_table, interrupts, replay_kernels
 from data.atomic import NewFile
 from data.board_kernels import VERTICES, new_boards
 from data.features import ROW_BYTES
@@ -123,6 +123,8 @@ def why_not(task: ReadTask | EncodeTask) -> str:
     if change:
         return change
     with h5py.File(task.path, "r", locking=False) as file:
+        if outside := containment.find_outside(file):
+            return outside
         return "" if file.attrs["made_from"] == task.made_from else "it was made from other contents"
 
 
