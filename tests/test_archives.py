@@ -133,6 +133,9 @@ def test_sources_of_one_name_are_told_apart(tmp_path):
         ("a.ngf", "not SGF is not read; convert it"),
         ("a.z01", "join its volumes"),
         ("a.sgf.bz2", "unpack it"),
+        ("a.zip.1", "number the volumes .001, .002"),
+        ("a.7z.part1", "number the volumes .001, .002"),
+        ("a.001", "put the archive's ending before the number"),
         ("a.txt", "this type of file is not read"),
         ([], "no source"),
     ],
@@ -149,21 +152,24 @@ def test_what_cannot_be_a_source_is_told_in_one_line(tmp_path, named, says):
 def test_a_folder_counts_what_it_does_not_read(tmp_path):
     root = tmp_path / "root"
     root.mkdir()
-    for name in ("a.sgf", "b.gib", "c.rar", "d.rar", "e.ngf", "f.sgf.xz", "g.gz", "readme.txt", "picture.png", ".h.rar"):
+    for name in ("a.sgf", "b.gib", "c.rar", "d.rar", "e.ngf", "f.sgf.xz", "g.gz", "readme.txt", "picture.png", ".h.rar",
+                 "i.001", "i.002", "j.7z.part1", "k.zip.1", "l.tar.gz.12", "m.rar.001", "x.sgf.001", "y.0001"):  # fmt: skip
         (root / name).write_bytes(b"(;B[dd])")
     passed = PassedOver()
     (source,) = find_sources(str(root), tmp_path, passed)
     assert source.files == ("a.sgf", "b.gib")
     assert {reason.split(":")[0]: count for reason, count in passed.counts.items()} == {
-        "a .rar archive": 2,
+        "a .rar archive": 3,
+        "a volume of a split archive, by an unusual name": 3,
+        "perhaps a volume of a split archive, whose kind the name does not tell": 2,
         "a record that is not SGF": 1,
         "packed in a way that is not read": 1,
         "packed, and by its name no game": 1,
     }
-    assert passed.examples["a .rar archive: unpack it and give the folder"] == ["root/c.rar", "root/d.rar"]
+    assert passed.examples["a .rar archive: unpack it and give the folder"] == ["root/c.rar", "root/d.rar", "root/m.rar.001"]
     (root / "a.sgf").unlink()
     (root / "b.gib").unlink()
-    with pytest.raises(SourceError, match=r"no game in it.*2 files passed over, such as root/c.rar: a .rar archive: unpack it"):
+    with pytest.raises(SourceError, match=r"no game in it.*3 files passed over, such as root/c.rar: a .rar archive: unpack it"):
         find_sources(str(root), tmp_path)
 
 
