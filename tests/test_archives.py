@@ -20,6 +20,7 @@ import pytest
 
 from data.archives import Limits, ReadStats, Source, SourceError, find_sources, hash_source, read_members
 from data.file_kinds import PassedOver
+from data.members import TRAILING
 
 GAMES = Path(__file__).parents[2] / "shared" / "games"
 LIMITS = Limits()
@@ -314,6 +315,21 @@ def test_a_packed_file_of_many_games_is_cut_between_games(tmp_path):
     (tmp_path / "x.sgf.gz").write_bytes(gzip.compress(games)[:-500])
     members = read(tmp_path / "x.sgf.gz", Limits(max_member_bytes=5_000))
     assert members[-1].error.startswith("damaged") and games.startswith(b"".join(member.data for member in members))
+
+
+@pytest.mark.parametrize("behind", [b"\n", b"garbage", bytes(70_000) + b"x", b"\x1f"])
+def test_bytes_behind_a_packed_game_cost_no_game(tmp_path, behind):
+    """As for the program `gzip`; zeros alone are padding, and another member goes on."""
+    packed = gzip.compress(b"(;B[dd])")
+    (tmp_path / "x.sgf.gz").write_bytes(packed + bytes(3) + packed + behind)
+    make_zip(tmp_path / "a.zip", {"x.sgf.gz": packed + bytes(3) + packed + behind})
+    for name in ("x.sgf.gz", "a.zip"):
+        (member,) = read(tmp_path / name)
+        assert (member.data, member.error, member.mended) == (2 * b"(;B[dd])", "", TRAILING)
+    (tmp_path / "x.sgf.gz").write_bytes(packed + bytes(70_000))
+    assert [(member.data, member.mended) for member in read(tmp_path / "x.sgf.gz")] == [(b"(;B[dd])", "")]
+    (tmp_path / "x.sgf.gz").write_bytes(packed + packed[:-5])
+    assert [member.error for member in read(tmp_path / "x.sgf.gz")] == ["damaged: it ends before its last byte"]
 
 
 def test_a_packed_bomb_is_refused_without_unpacking_it(tmp_path, monkeypatch):
