@@ -9,14 +9,14 @@ they are. A game that lies across two tasks is replayed by both.
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
-from data import digests, game_table, interrupts, replay_kernels
+from data import containment, digests, game_table, interrupts, replay_kernels
 from data.atomic import NewFile
 from data.board_kernels import VERTICES, new_boards
 from data.features import ROW_BYTES
@@ -65,7 +65,7 @@ class ReadTask:
         """A hash of the contents that the part is made from; options and code are in its name already."""
         digest = hashlib.blake2b(digest_size=16)
         for label, member in self.members:
-            for text in (label, member.name, member.error):
+            for text in (label, member.name, member.error, member.mended):
                 digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
             digest.update(len(member.data).to_bytes(8, "little") + member.data)
         return digest.hexdigest()
@@ -123,6 +123,8 @@ def why_not(task: ReadTask | EncodeTask) -> str:
     if change:
         return change
     with h5py.File(task.path, "r", locking=False) as file:
+        if outside := containment.find_outside(file):
+            return outside
         return "" if file.attrs["made_from"] == task.made_from else "it was made from other contents"
 
 
@@ -146,7 +148,7 @@ def read_wanted(task: ReadTask) -> tuple[list[GameRecord], list[str], list[Rejec
             if not isinstance(result, Rejected):
                 reason, detail = refusal(result, task.options.filters)
                 if not reason:
-                    games.append(result)
+                    games.append(replace(result, mended=member.mended) if member.mended else result)
                     origins.append(label)
                     continue
                 result = Rejected(reason, detail, result.source)

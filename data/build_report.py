@@ -13,6 +13,7 @@ from data import filters, replay, sgf
 from data.atomic import write_text
 from data.file_kinds import PassedOver
 from data.identity import OPENING, SPLITS
+from data.members import TRAILING
 from data.metadata import from_rank
 
 EXAMPLES = 5  # of each reason
@@ -23,7 +24,7 @@ OWN_REASONS = {
     "duplicate": "the same moves as a game before, as they are or in a mirror",
 }
 REASONS = {**sgf.REASONS, **replay.REASONS, **filters.REASONS, **OWN_REASONS}
-MENDED = sgf.MENDED
+MENDED = sgf.MENDED | {TRAILING: "bytes follow the end of the packed file; they are left out, and what comes before is read"}
 UNWANTED = {*filters.REASONS, "duplicate", "other size", "not go"}  # nothing wrong with these games
 
 

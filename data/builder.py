@@ -302,7 +302,7 @@ def read_sources(
 def is_finished(task: ReadTask | EncodeTask, progress: Progress) -> bool:
     """Whether an earlier run has left the part of this task as it is to be."""
     interrupts.check()
-    if not task.path.exists():
+    if not task.path.is_file():
         return False
     if problem := why_not(task):
         progress.say(f"{task.path.name}: {problem}; it is made again")

@@ -1,7 +1,8 @@
 """The columns of a dataset as others may read them: `Columns`, which gives out none that is not as the layout says.
 
 Compiled code believes types and shapes, so they are compared when a column is opened; values that are used as indices are checked
-by `games.py` and `loader.py`. What HDF5 says of damage becomes a `DatasetError` of one line.
+by `games.py` and `loader.py`. A column whose values lie outside of the file is refused: see `containment.py`. What HDF5 says of
+damage becomes a `DatasetError` of one line.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from data import containment
 from data.errors import first_line
 
 Shape = tuple[int | None, ...]  # None: any length
@@ -56,8 +58,10 @@ class Columns(Mapping[str, Column]):
         try:
             dtype, shape = self.layout[name]
             kind = Text if h5py.check_string_dtype(np.dtype(dtype)) else Column
-            column = kind(h5py.h5d.open(self.group.id, name.encode()), readonly=True)  # which lets h5py remember its shape
+            column = kind(containment.open_dataset(self.group.id, name), readonly=True)  # which lets h5py remember its shape
             problem = what_differs(column, dtype, shape)
+        except containment.Outside as error:
+            problem = str(error)
         except BROKEN as error:
             raise DatasetError(f"{where} is missing or damaged ({error.args[0]})") from None
         if problem:
@@ -65,13 +69,17 @@ class Columns(Mapping[str, Column]):
         return column
 
     def __contains__(self, name: object) -> bool:
-        return name in self.layout and name in self.group
+        return isinstance(name, str) and name in self.layout and self.has(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self.layout if name in self.group)
+        return (name for name in self.layout if self.has(name))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def has(self, name: str) -> bool:
+        """Whether there is something of that name; it is not opened, since a link may lead anywhere."""
+        return bool(self.group.id.links.exists(name.encode()))
 
 
 def what_differs(column: h5py.Dataset, dtype: Any, shape: Shape) -> str:

@@ -24,6 +24,16 @@ ADVICE = (
     (r"\.(rar|r\d\d)$", "a .rar archive", "unpack it and give the folder"),
     (r"\.z\d\d$", "a volume of a spanned .zip", "join its volumes first (zip -s 0 a.zip --out joined.zip)"),
     (r"\.(bz2|xz|lzma|zst|lz4|lzh|lha|arj|cab|ace)$", "packed in a way that is not read", "unpack it and give the folder"),
+    (
+        r"\.(7z|zip|tar(\.\w+)?|tgz|tbz2|txz)\.(\d{1,2}|\d{5,}|part\d+)$",
+        "a volume of a split archive, by an unusual name",
+        "number the volumes .001, .002, ... behind the archive's name, as in a.7z.001",
+    ),
+    (
+        r"^(?!.*\.(sgf|gib)(\.gz)?\.\d{3}$).*\.\d{3}$",
+        "perhaps a volume of a split archive, whose kind the name does not tell",
+        "put the archive's ending before the number if it is one, as in a.7z.001",
+    ),
     (r"\.gz$", "packed, and by its name no game", "call it .sgf.gz if it is one"),
     (r"\.(ngf|ugf|ugi|gos|go|mgt)$", "a record that is not SGF", "convert it to .sgf first, as many editors of games do"),
 )
@@ -58,7 +68,7 @@ def advise(name: str) -> tuple[str, str]:
     """What a file is that may hold games and is not read, and what to do; two empty strings for any other file."""
     whole = match["whole"] if (match := _VOLUME.fullmatch(name)) else name
     for pattern, what, advice in _ADVICE:
-        if pattern.search(whole):
+        if pattern.search(whole) or pattern.search(name):
             return what, advice
     return "", ""
 

@@ -37,6 +37,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 
+from data import containment
 from data.columns import BROKEN, Columns, DatasetError, Shape
 from data.coords import MAX_SIZE, MIN_SIZE
 from data.errors import first_line
@@ -151,7 +152,9 @@ class DatasetFile:
 
     def half(self, name: str) -> h5py.Group:
         try:
-            return h5py.Group(h5py.h5g.open(self.file.id, name.encode()))
+            return h5py.Group(containment.open_group(self.file.id, name))
+        except containment.Outside as error:
+            raise DatasetError(f"{self.path}: {name} {error}") from None
         except BROKEN as error:
             raise DatasetError(f"{self.path}: {name} is missing or damaged ({error.args[0]})") from None
 
@@ -173,8 +176,13 @@ class DatasetFile:
         column = self.games[name]
         if column.dtype.kind != "O":
             return column[first:stop]
+
+        def read(file: h5py.File) -> np.ndarray:
+            opened = containment.open_dataset(containment.open_group(file.id, "games"), name)
+            return h5py.Dataset(opened).asstr()[first:stop]
+
         try:
-            return guarded(self.path, lambda file: file["games"][name].asstr()[first:stop])
+            return guarded(self.path, read)
         except BROKEN as error:
             raise DatasetError(f"{self.path}: games/{name} can't be read ({first_line(error)})") from None
 

@@ -1,12 +1,13 @@
 """Files of games that lie by themselves: `x.sgf`, `x.gib`, and either packed as `x.sgf.gz`. To start reading: `read_loose`."""
 
-import gzip
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from data.members import DAMAGED_GZIP, GZIP, Guard, Limits, Member, Meter, ReadStats, SourceError, of_the_medium
+from data.gunzip import Gunzip
+from data.members import DAMAGED_GZIP, GZIP, TRAILING, Guard, Limits, Member, Meter, ReadStats, SourceError, of_the_medium
 
 PART_BYTES = 4 << 20  # a loose file longer than a member may be is cut into parts of about this length
 
@@ -32,9 +33,10 @@ def _read_open(file: BinaryIO, path: Path, name: str, limits: Limits, stats: Rea
         return
     file.seek(0)
     try:
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            meter = Meter(unpacked, Guard(name, path.stat().st_size, limits, stats))
-            yield from _read_parts(meter.read(limits.max_member_bytes + 1), meter, name, limits)
+        stream = Gunzip(file)
+        meter = Meter(stream, Guard(name, path.stat().st_size, limits, stats))
+        for member in _read_parts(meter.read(limits.max_member_bytes + 1), meter, name, limits):
+            yield replace(member, mended=TRAILING) if stream.trailing else member  # parts before its end was read are as ever
     except (SourceError, *DAMAGED_GZIP) as error:
         why = str(error).removeprefix(f"{name}: ") if isinstance(error, SourceError) else f"damaged: {error}"
         yield Member(name, b"", why)

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any, BinaryIO
 
+from data import gunzip
 from data.file_kinds import PassedOver, find_kind, is_game_name
 
 BLOCK = 1 << 16
@@ -48,6 +49,7 @@ class Member:
     data: bytes
     error: str = ""  # why there is no data
     lost: bool = False  # it was there before, and may be again: see `of_the_medium`
+    mended: str = ""  # what was put right to read it ('' if nothing was), a key of build_report.MENDED
 
 
 @dataclass(slots=True)
@@ -71,8 +73,9 @@ def of_the_medium(error: BaseException) -> bool:
 
 
 NESTED = re.compile(r"\.(gz|bz2|xz|rar|tbz)(\.\d{3,4})?$", re.IGNORECASE)  # besides what could be read by itself
-GZIP = b"\x1f\x8b"
-DAMAGED_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
+GZIP = gunzip.MAGIC
+DAMAGED_GZIP = (EOFError, zlib.error)
+TRAILING = "bytes behind the end"
 
 
 def to_name(raw: bytes) -> str:
@@ -114,20 +117,24 @@ class Guard:
 
     def give(self, name: str, data: bytes, error: str = "") -> Member:
         """A member that goes out, unpacked if it is packed by itself."""
+        mended = ""
         if data.startswith(GZIP):
-            data, error = self._unpack_member(data)
+            data, error, mended = self._unpack_member(data)
         self.good += not error
         self.stats.members += 1
         self.stats.errors += error != ""
-        return Member(name, b"" if error else data, error)
+        return Member(name, b"" if error else data, error, mended=mended)
 
-    def _unpack_member(self, packed: bytes) -> tuple[bytes, str]:
+    def _unpack_member(self, packed: bytes) -> tuple[bytes, str, str]:
+        """Returns the data, the error, and what was put right."""
+        stream = gunzip.Gunzip(io.BytesIO(packed))
         try:
-            data = gzip.GzipFile(fileobj=io.BytesIO(packed)).read(self.limits.max_member_bytes + 1)
+            data = stream.read(self.limits.max_member_bytes + 1)
         except DAMAGED_GZIP as error:
-            return b"", f"damaged: {' '.join(str(error).split())[:80]}"
+            return b"", f"damaged: {' '.join(str(error).split())[:80]}", ""
         self.unpack(len(data))
-        return data, "too large" if len(data) > self.limits.max_member_bytes else ""
+        too_large = len(data) > self.limits.max_member_bytes
+        return data, "too large" if too_large else "", TRAILING if stream.trailing else ""
 
     def refuse(self, why: str) -> SourceError:
         return SourceError(f"{self.label}: refused, as {why}; raise the limit if that is right, or unpack it yourself")
@@ -258,7 +265,7 @@ MAX_EXTENSION = 1 << 20
 class Meter:
     """Passes reads on, counting."""
 
-    def __init__(self, stream: IO[bytes] | gzip.GzipFile, guard: Guard):
+    def __init__(self, stream: IO[bytes] | gunzip.Gunzip, guard: Guard):
         self.stream, self.guard = stream, guard
 
     def read(self, count: int) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from data import atomic, digests
+from data import atomic, containment, digests
 from data.columns import BROKEN
 from data.errors import first_line
 from data.guarded import guarded
@@ -71,5 +71,12 @@ def read_owners(path: str | Path, file: DatasetFile) -> np.ndarray:
 
 def read_all(held: h5py.File) -> dict[str, Any]:
     what = held.attrs.get("what")
-    columns = {name: held[name][:] for name in ("identity", "value", "owners")} if what == WHAT else {}
+    columns = {name: read_column(held, name) for name in ("identity", "value", "owners")} if what == WHAT else {}
     return {"what": what, "schema": held.attrs.get("schema", 1), **columns}
+
+
+def read_column(held: h5py.File, name: str) -> np.ndarray:
+    try:
+        return h5py.Dataset(containment.open_dataset(held.id, name))[:]
+    except containment.Outside as error:
+        raise containment.Outside(f"{name} {error}") from None

@@ -33,7 +33,7 @@ class GameRecord:
     source: str = ""  # archive and member
     first: int = 0  # who is to play in a record without moves: +1, -1, or 0: unknown
     cut: str = ""  # why the main line ends before the record does ('' if it does not), e.g. 'unreadable move'
-    # What was put right in the file before it could be read ('' if nothing was), a key of sgf.MENDED. No part of the game.
+    # What was put right in the file to read it ('' if nothing was), a key of build_report.MENDED. No part of the game.
     mended: str = field(default="", repr=False, compare=False)
 
 

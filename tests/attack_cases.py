@@ -104,6 +104,45 @@ def retype(file: h5py.File, rng: Numbers) -> None:
         file[name] = values.astype("float32" if kind == values.dtype.name else "int32" if kind == "int64" else kind)
 
 
+def put_outside(file: h5py.File, name: str, kind: str, beside: Path) -> None:
+    """The values of a column where they are not to be, in the file `beside` for most kinds."""
+    values = file[name][:]
+    file.move(name, "moved") if kind == "soft link" else file.__delitem__(name)
+    if kind == "soft link":
+        file[name] = h5py.SoftLink("/moved")
+    elif kind == "external link":
+        file[name] = h5py.ExternalLink(str(beside), "/values")
+    elif kind == "virtual dataset":
+        layout = h5py.VirtualLayout(shape=values.shape, dtype=values.dtype)
+        layout[:] = h5py.VirtualSource(str(beside), "values", shape=values.shape)
+        file.create_virtual_dataset(name, layout)
+    elif kind == "raw file":
+        file.create_dataset(name, values.shape, values.dtype, external=[(str(beside), 0, values.nbytes)])
+    else:
+        file.create_dataset(name, data=values, chunks=True, shuffle=True)
+
+
+OUTSIDE = {
+    "soft link": "is a soft link",
+    "external link": "is a link to another file",
+    "virtual dataset": "is a virtual dataset",
+    "raw file": "keeps its values in another file",
+    "foreign filter": "is packed with the filter 2",
+}  # what is said of each kind
+
+
+def move_out(file: h5py.File, rng: Numbers) -> None:
+    """To a file that is there and holds the same values, so that nothing but the place is wrong."""
+    name, kind = rng.choice(COLUMNS), rng.choice(list(OUTSIDE))
+    beside = Path(file.filename).with_suffix(".beside")
+    if kind == "raw file":
+        beside.write_bytes(file[name][:].tobytes())
+    else:
+        with h5py.File(beside, "w") as other:
+            other["values"] = file[name][:]
+    put_outside(file, name, kind, beside)
+
+
 def bounds(*pairs: list[int]) -> str:
     return json.dumps(dict(zip(("train", "validation", "test"), pairs, strict=True)))
 
@@ -139,6 +178,7 @@ VALUES: dict[str, Callable[[h5py.File, Numbers], None]] = {
     "config": describe_as("config", "[]", '{"games": 5}', '{"games": {"test": "many"}}', "[" * 100_000, '{"augment": "all"}'),
     "sources": describe_as("sources", "5", "[1]", '[{"label": 5}]', "{}"),
     "type": retype,
+    "outside": move_out,
 }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ import pytest
 
 from data.archives import Limits, ReadStats, Source, SourceError, find_sources, hash_source, read_members
 from data.file_kinds import PassedOver
+from data.members import TRAILING
 
 GAMES = Path(__file__).parents[2] / "shared" / "games"
 LIMITS = Limits()
@@ -133,6 +134,9 @@ def test_sources_of_one_name_are_told_apart(tmp_path):
         ("a.ngf", "not SGF is not read; convert it"),
         ("a.z01", "join its volumes"),
         ("a.sgf.bz2", "unpack it"),
+        ("a.zip.1", "number the volumes .001, .002"),
+        ("a.7z.part1", "number the volumes .001, .002"),
+        ("a.001", "put the archive's ending before the number"),
         ("a.txt", "this type of file is not read"),
         ([], "no source"),
     ],
@@ -149,21 +153,24 @@ def test_what_cannot_be_a_source_is_told_in_one_line(tmp_path, named, says):
 def test_a_folder_counts_what_it_does_not_read(tmp_path):
     root = tmp_path / "root"
     root.mkdir()
-    for name in ("a.sgf", "b.gib", "c.rar", "d.rar", "e.ngf", "f.sgf.xz", "g.gz", "readme.txt", "picture.png", ".h.rar"):
+    for name in ("a.sgf", "b.gib", "c.rar", "d.rar", "e.ngf", "f.sgf.xz", "g.gz", "readme.txt", "picture.png", ".h.rar",
+                 "i.001", "i.002", "j.7z.part1", "k.zip.1", "l.tar.gz.12", "m.rar.001", "x.sgf.001", "y.0001"):  # fmt: skip
         (root / name).write_bytes(b"(;B[dd])")
     passed = PassedOver()
     (source,) = find_sources(str(root), tmp_path, passed)
     assert source.files == ("a.sgf", "b.gib")
     assert {reason.split(":")[0]: count for reason, count in passed.counts.items()} == {
-        "a .rar archive": 2,
+        "a .rar archive": 3,
+        "a volume of a split archive, by an unusual name": 3,
+        "perhaps a volume of a split archive, whose kind the name does not tell": 2,
         "a record that is not SGF": 1,
         "packed in a way that is not read": 1,
         "packed, and by its name no game": 1,
     }
-    assert passed.examples["a .rar archive: unpack it and give the folder"] == ["root/c.rar", "root/d.rar"]
+    assert passed.examples["a .rar archive: unpack it and give the folder"] == ["root/c.rar", "root/d.rar", "root/m.rar.001"]
     (root / "a.sgf").unlink()
     (root / "b.gib").unlink()
-    with pytest.raises(SourceError, match=r"no game in it.*2 files passed over, such as root/c.rar: a .rar archive: unpack it"):
+    with pytest.raises(SourceError, match=r"no game in it.*3 files passed over, such as root/c.rar: a .rar archive: unpack it"):
         find_sources(str(root), tmp_path)
 
 
@@ -308,6 +315,21 @@ def test_a_packed_file_of_many_games_is_cut_between_games(tmp_path):
     (tmp_path / "x.sgf.gz").write_bytes(gzip.compress(games)[:-500])
     members = read(tmp_path / "x.sgf.gz", Limits(max_member_bytes=5_000))
     assert members[-1].error.startswith("damaged") and games.startswith(b"".join(member.data for member in members))
+
+
+@pytest.mark.parametrize("behind", [b"\n", b"garbage", bytes(70_000) + b"x", b"\x1f"])
+def test_bytes_behind_a_packed_game_cost_no_game(tmp_path, behind):
+    """As for the program `gzip`; zeros alone are padding, and another member goes on."""
+    packed = gzip.compress(b"(;B[dd])")
+    (tmp_path / "x.sgf.gz").write_bytes(packed + bytes(3) + packed + behind)
+    make_zip(tmp_path / "a.zip", {"x.sgf.gz": packed + bytes(3) + packed + behind})
+    for name in ("x.sgf.gz", "a.zip"):
+        (member,) = read(tmp_path / name)
+        assert (member.data, member.error, member.mended) == (2 * b"(;B[dd])", "", TRAILING)
+    (tmp_path / "x.sgf.gz").write_bytes(packed + bytes(70_000))
+    assert [(member.data, member.mended) for member in read(tmp_path / "x.sgf.gz")] == [(b"(;B[dd])", "")]
+    (tmp_path / "x.sgf.gz").write_bytes(packed + packed[:-5])
+    assert [member.error for member in read(tmp_path / "x.sgf.gz")] == ["damaged: it ends before its last byte"]
 
 
 def test_a_packed_bomb_is_refused_without_unpacking_it(tmp_path, monkeypatch):

@@ -63,6 +63,7 @@ def cases(tmp_path_factory):
 @dataclass(frozen=True)
 class Ending:
     code: int
+    out: str
     err: str
     whole: bool  # the output was there when the signal was sent
     seconds: float  # from the signal to the end
@@ -78,22 +79,34 @@ def interrupt(arguments, output, after):
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
     try:
-        _, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise
-    return Ending(process.returncode, err, whole, time.monotonic() - sent)
+    return Ending(process.returncode, out, err, whole, time.monotonic() - sent)
 
 
 def in_good_order(ending):
-    """Stopped with the one line; or the work was over; or Python was not yet told what to do, and said so in its own way."""
+    """Stopped with the one line; or the work was over; or Python was not yet told what to do, and said so in its own way.
+
+    The last holds only until the build prints its first line: a traceback after that is a defect, whatever frames it has.
+    """
     if ending.code == 0:
         return ending.whole and not ending.err
     if ending.err == f"\n{STOPPED}\n":
         return ending.code == CODE
+    if ending.out:
+        return False
     ours = {Path(name).name for name in re.findall(r'File "([^"]+)"', ending.err) if Path(name).is_relative_to(ROOT / "data")}
     return ending.code in (1, -signal.SIGINT, CODE) and ours <= {"interrupts.py", "__init__.py"} and "omegaconf" not in ending.err
+
+
+def test_a_traceback_counts_as_order_only_before_the_first_line():
+    trace = 'Traceback (most recent call last):\n  File "/usr/lib/python3/threading.py", line 1, in wait\nKeyboardInterrupt\n'
+    assert in_good_order(Ending(-signal.SIGINT, "", trace, False, 0.1))
+    assert not in_good_order(Ending(-signal.SIGINT, "reading 1 source\n", trace, False, 0.1))
+    assert in_good_order(Ending(CODE, "reading 1 source\n", f"\n{STOPPED}\n", False, 0.1))
 
 
 def attack(case, folder, moment):

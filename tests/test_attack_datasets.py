@@ -5,6 +5,7 @@ The cases are made and watched by `attack_cases.py`. The whole of it, some 1,300
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +15,20 @@ import h5py
 import numpy as np
 import pytest
 
+from data import containment
+from data.build_parts import GameOptions, ReadTask, read_part, why_not
 from data.datamodule import GoDataModule
+from data.dataset_rows import open_dataset
 from data.guarded import DamagedHeap, guarded
 from data.hdf5 import DatasetError, DatasetFile
 from data.identity import identity
+from data.members import Member
+from data.owners import read_owners, write_owners
 from data.record import GameRecord
 from data.replay import Replayer
 from data.replay_kernels import MALFORMED
+from data.sgf import ReadOptions
+from tests.attack_cases import OUTSIDE, put_outside
 from tests.builds import ROOT, build_here, edited
 from tests.damage import run_watched, script
 from tests.test_inspect import random_game
@@ -119,7 +127,70 @@ def test_a_length_of_zero_in_the_text_is_refused_and_no_endless_loop(dataset: Pa
     assert ended.kind == "refused" and "damaged text at byte" in ended.err, ended
 
 
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """Who opens it waits for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path / "pipe"
+
+
+def test_scripts_follow_no_dataset_to_another_file(copy: Path, pipe: Path) -> None:
+    with edited(copy) as file:
+        put_outside(file, "games/moves", "raw file", pipe)
+    train = script("train_model", f"dataset={copy}", f"hydra.run.dir={copy.parent / 'run'}")
+    inspect = script("inspect_dataset", f"dataset={copy}")
+    for command in (inspect, [*inspect, "verify=true"], [*inspect, "sample=0"], train):
+        ended = run_watched(command)
+        assert ended.kind == "refused" and "games/moves keeps its values in another file" in ended.err, ended
+
+
 # --- the doors, one by one
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+@pytest.mark.parametrize("name", ["games/identity", "games/source", "positions/planes", "positions/move"])
+def test_a_column_outside_of_its_file_is_refused(copy: Path, pipe: Path, kind: str, name: str) -> None:
+    with edited(copy) as file:
+        if name == "games/source" and kind in ("raw file", "virtual dataset"):
+            return  # HDF5 has no such text
+        put_outside(file, name, kind, pipe)
+        assert containment.find_outside(file).startswith(f"{name} {OUTSIDE[kind]}")
+    with pytest.raises(DatasetError, match=f"{name} {OUTSIDE[kind]}"):
+        open_dataset(copy)
+    dataset = DatasetFile(copy)
+    columns = dataset.games if name.startswith("games") else dataset.positions
+    assert name.partition("/")[2] in columns and len(columns) == len(columns.layout)  # and nothing is opened to know
+
+
+@pytest.mark.parametrize("kind", ["soft link", "external link"])
+def test_a_group_outside_of_its_file_is_refused(copy: Path, pipe: Path, kind: str) -> None:
+    with edited(copy) as file:
+        file.move("games", "moved")
+        file["games"] = h5py.SoftLink("/moved") if kind == "soft link" else h5py.ExternalLink(str(pipe), "/games")
+        assert containment.find_outside(file) == f"games {OUTSIDE[kind]}, which is not followed"
+    for use in (open_dataset, lambda path: DatasetFile(path).column("source"), lambda path: DatasetFile(path).identity()):
+        with pytest.raises(DatasetError, match=f"games {OUTSIDE[kind]}"):
+            use(copy)
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+def test_owners_outside_of_their_file_are_refused(dataset: Path, tmp_path: Path, pipe: Path, kind: str) -> None:
+    known, path = DatasetFile(dataset), tmp_path / "owners.h5"
+    write_owners(path, known, np.zeros((known.game_count, 81), np.int8), {})
+    assert read_owners(path, known).shape == (known.game_count, 81)
+    with edited(path) as file:
+        put_outside(file, "owners", kind, pipe)
+    with pytest.raises(DatasetError, match=f"owners {OUTSIDE[kind]}"):
+        read_owners(path, known)
+
+
+def test_a_part_outside_of_its_file_is_made_again(tmp_path: Path, pipe: Path) -> None:
+    task = ReadTask(tmp_path / "part.h5", [("x", Member("", b"(;SZ[9];B[aa];W[bb])"))], GameOptions(read=ReadOptions(size=9)))
+    read_part(task)
+    assert why_not(task) == ""
+    with edited(task.path) as file:
+        put_outside(file, "games/moves", "raw file", pipe)
+    assert why_not(task) == "games/moves keeps its values in another file, which is not read"
 
 
 def test_the_guard_lets_sound_text_through_and_stops_at_damage(tmp_path: Path) -> None:

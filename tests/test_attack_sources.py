@@ -215,7 +215,7 @@ def test_a_folder_of_all_sorts_is_built_and_counted(tmp_path, games):
     for k, name in enumerate(names[:4]):
         (root / f"{k}.sgf").write_bytes(games[name])
     (root / "headless.sgf").write_bytes(games[names[4]].lstrip().removeprefix(b"("))
-    (root / "packed.sgf.gz").write_bytes(gzip.compress(games[names[5]]))
+    (root / "packed.sgf.gz").write_bytes(gzip.compress(games[names[5]]) + b"behind")
     make_zip(root / "volumes.zip", {"x.sgf": games[names[6]], "y.sgf": games[names[7]]})
     split(root / "volumes.zip", 3)
     (root / "bomb.sgf.gz").write_bytes(gzip.compress(bytes(20 << 20)))
@@ -226,12 +226,13 @@ def test_a_folder_of_all_sorts_is_built_and_counted(tmp_path, games):
     for words in (
         "no first bracket",
         "headless.sgf",
+        "bytes behind the end",
         "1 file passed over: a .rar archive: unpack it",
         "a named pipe",
         "bomb.sgf.gz",
     ):
         assert words in outcome.out, words
-    assert "Put right and read: 1 game\n" in outcome.out and "1 games" not in outcome.out + outcome.err
+    assert "Put right and read: 2 games\n" in outcome.out and "1 games" not in outcome.out + outcome.err
     assert "8 of 9 games" in outcome.out
 
 
