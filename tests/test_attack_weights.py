@@ -194,6 +194,23 @@ def test_weights_that_are_views_of_a_few_numbers_are_refused(tmp_path: Path) -> 
     assert "larger than the file" in refusal(tmp_path / "wide.ckpt")
 
 
+IMPOSSIBLE = [{"blocks": 10**9}, {"filters": 10**12}, {"hidden": 1 << 17}, {"blocks": 2.5}, {"size": 10**6}]
+
+
+@pytest.mark.parametrize("numbers", [*IMPOSSIBLE, {"blocks": 1000, "filters": 60_000}], ids=str)
+def test_nets_of_impossible_numbers_are_refused_before_they_are_made(
+    whole: Path, tmp_path: Path, numbers: dict[str, Any]
+) -> None:
+    """In a checkpoint and on a card, each with its right checksum; the last one is possible, but not with these weights."""
+    path = write_checkpoint(tmp_path / "large.ckpt", tiny_net(POLICY)[0], {**POLICY, **numbers})
+    name = next(iter(numbers))
+    assert (f"{name}=" in refusal(path)) == (len(numbers) == 1)
+    path = copied(whole, tmp_path, "net.safetensors")
+    card = read_card(tmp_path / "net.json")
+    write_card(replace(card, net={**card.net, **numbers}), tmp_path / "net.json")
+    refusal(path)
+
+
 # --- safetensors
 
 
@@ -392,7 +409,7 @@ def test_what_grows_with_the_square_of_a_batch_is_refused_when_the_batch_comes(w
     graph = helper.make_graph(nodes, "g", [takes], [gives], [numpy_helper.from_array(np.array([1]), "last")])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
     engine = OnnxEngine(model.SerializeToString(), replace(read_card(whole / "net.json"), kind="value"), threads=1)
-    with pytest.raises(NetFileError, match="Mul gives .* numbers, 16,777,216 for each position are the most"):
+    with pytest.raises(NetFileError, match=r"Mul gives .* numbers, 16,777,216 for each position are the most"):
         engine.run(np.zeros((64, SIZE, SIZE, 48), np.uint8))
 
 
