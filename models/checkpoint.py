@@ -15,6 +15,7 @@ from torch import nn
 from data.coords import MAX_SIZE, MIN_SIZE
 from data.pattern_files import PatternWeights
 from data.patterns import as_arrays
+from models.limits import check_limits
 from models.seal import BrokenSeal, check_seal
 from models.symmetric import plain_state
 
@@ -90,11 +91,23 @@ def load_learner(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
     checkpoint = read_checkpoint(path)
     config = checkpoint["hyper_parameters"]
     try:
+        state = {name[4:]: value for name, value in checkpoint["state_dict"].items() if name.startswith("net.")}
+        check_state(config["model"]["net"], state)
         net = make_net(config["model"]["net"])
-        net.load_state_dict({name[4:]: value for name, value in checkpoint["state_dict"].items() if name.startswith("net.")})
+        net.load_state_dict(state)
     except Exception as error:  # whatever classes of older programs and numbers of strangers lead to
         raise CheckpointError(f"{path}: does not fit this program ({reason(error)})") from None
     return net, config
+
+
+def check_state(card: dict[str, Any], state: Mapping[str, torch.Tensor]) -> None:
+    """Raise ValueError unless these are the weights of the net that the card speaks of; none is made for that."""
+    with torch.device("meta"):
+        wanted = {name: tuple(value.shape) for name, value in make_net(card).state_dict().items()}
+    found = {name: tuple(value.shape) for name, value in state.items()}
+    if odd := sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name)):
+        was, should = (str(shapes.get(odd[0], "not there")) for shapes in (found, wanted))
+        raise ValueError(f"{odd[0]!a} is {was}, in the net of its configuration {should}")
 
 
 def count_weights(net: nn.Module) -> int:
@@ -126,6 +139,7 @@ def plain_card(card: dict[str, Any]) -> dict[str, Any]:
 def make_net(card: dict[str, Any]) -> nn.Module:
     """A net from its class and numbers, as configurations and checkpoints have them. Classes of this package only."""
     arguments = dict(card)
+    check_limits(card)
     module, _, name = str(arguments.pop("_target_")).rpartition(".")
     if not module.startswith("models."):
         raise ValueError(f"{module}.{name} is no network of this project")

@@ -15,6 +15,7 @@ from data.errors import first_line
 from models.card import Card, NetFileError
 from models.interface import INPUT, SIDE
 from models.onnx_check import check_onnx
+from models.onnx_sizes import Sizes
 
 # torch takes most of a second to import, and who plays with an ONNX file has no need of it: only functions import it.
 
@@ -48,10 +49,11 @@ class TorchEngine:
 
 
 class OnnxEngine:
-    """`content` is an ONNX file as bytes, looked through before onnxruntime is given it (see `onnx_check.py`)."""
+    """`content` is an ONNX file as bytes, looked through before onnxruntime is given it: `onnx_check.py`, and `onnx_sizes.py`."""
 
     def __init__(self, content: bytes, card: Card, *, name: str = "onnx", device: str = "cpu", threads: int = 0):
-        check_onnx(content)
+        self.sizes = Sizes(check_onnx(content))
+        self.sizes.check((1, card.size, card.size, len(card.planes)))
         ort = onnxruntime()
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads or compute_cores()
@@ -69,6 +71,7 @@ class OnnxEngine:
         self.name = name
 
     def run(self, planes: np.ndarray) -> np.ndarray:
+        self.sizes.check(planes.shape)
         try:
             return self.session.run(None, {INPUT: planes})[0]
         except Exception as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 from models.card import NetFileError
 
-# No operator here has a graph inside, and none but Range makes more numbers of fewer.
+# No operator here has a graph inside.
 OPERATORS = frozenset(
     """
     Add Cast Concat Constant Conv DequantizeLinear Div Flatten Gather GatherND Gemm Identity Less LogSoftmax MatMul Mul Pow
@@ -20,11 +20,13 @@ OPERATORS = frozenset(
 )
 MOST_NODES = 10_000
 LARGEST_NUMBER = 64  # of attributes: kernels, paddings, axes
+LEAST = {"pads": 0, "kernel_shape": 1, "strides": 1, "dilations": 1, "group": 1}  # of attributes, too
 LARGEST_INTEGER = 4096  # of constants that shapes and ranges are made of
 LAST = (1 << 63) - 1  # as the end of a slice: all there is
 
 
-def check_onnx(content: bytes) -> None:
+def check_onnx(content: bytes) -> Any:
+    """The model; how large its arrays get is for `onnx_sizes.py` to say."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -35,6 +37,7 @@ def check_onnx(content: bytes) -> None:
         raise NetFileError("not an ONNX file, perhaps cut off") from None
     if problem := what_is_wrong(model):
         raise NetFileError(f"an ONNX file that is not run here: {problem}")
+    return model
 
 
 def what_is_wrong(model: Any) -> str:
@@ -44,6 +47,11 @@ def what_is_wrong(model: Any) -> str:
         return "there is no net in it"
     if len(graph.node) > MOST_NODES:
         return f"{len(graph.node):,} operators, {MOST_NODES:,} are the most"
+    if len(model.opset_import) != 1 and not any(entry.domain not in ("", "ai.onnx") for entry in model.opset_import):
+        return "it does not say of which one version of ONNX it is"
+    names = [entry.name for entry in (*graph.input, *graph.initializer)]
+    if not graph.input or len(set(names)) != len(names):
+        return "it has no input, or two arrays of one name"
     if model.functions or model.training_info:
         return "it has functions of its own"
     if graph.sparse_initializer:
@@ -64,7 +72,8 @@ def attribute_is_wrong(attribute: Any) -> bool:
         return True
     if attribute.HasField("sparse_tensor") or attribute.sparse_tensors or attribute.ref_attr_name:
         return True
-    return any(abs(number) > LARGEST_NUMBER for number in (attribute.i, *attribute.ints))
+    numbers = [attribute.i] if attribute.type == attribute.INT else attribute.ints
+    return any(not max(-LARGEST_NUMBER, LEAST.get(attribute.name, -LARGEST_NUMBER)) <= k <= LARGEST_NUMBER for k in numbers)
 
 
 def tensors(graph: Any) -> Iterator[Any]:

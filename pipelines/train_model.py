@@ -20,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from data.atomic import write_text
 from data.cores import compute_cores
 from data.errors import first_line
+from models.limits import MOST
 from pipelines import sweeps
 from pipelines.console import bold, clock, console
 from pipelines.options import convert
@@ -222,7 +223,7 @@ LEAST = {
     "loader.seed": 0, "loader.positions_per_game": 1, "loader.eval_positions_per_game": 1,
     "callbacks.checkpoints.every_steps": 1, "callbacks.checkpoints.keep_every_steps": 1,
     "trainer.accumulate_grad_batches": 1, "trainer.num_nodes": 1, "trainer.val_check_interval": 1, "trainer.max_epochs": -1,
-    "model.net.filters": 1, "model.net.blocks": 1, "model.net.layers": 2, "model.net.hidden": 1,
+    "model.net.filters": 1, "model.net.blocks": 1, "model.net.layers": 2, "model.net.hidden": 1, "model.net.units": 1,
     "loader.planes": 1, "schedule.every": 1,
 }  # fmt: skip
 MAY_BE_NULL = (
@@ -246,8 +247,9 @@ def check_numbers(cfg: DictConfig) -> None:
         if not has(cfg, key) or (group and OmegaConf.select(cfg, group) is None):
             continue
         value = convert(OmegaConf.select(cfg, key), int | None if key in MAY_BE_NULL else int, key)
-        if value is not None and value < least:
-            raise TrainingError(f"{key}={value}: a whole number from {least} up")
+        most = MOST.get(key.removeprefix("model.net."), math.inf) if key.startswith("model.net.") else math.inf
+        if value is not None and not least <= value <= most:
+            raise TrainingError(f"{key}={value}: a whole number from {least} " + ("up" if most == math.inf else f"to {most:,}"))
     for key, (least, most) in RANGES.items():
         if not has(cfg, key) or OmegaConf.select(cfg, key.rpartition(".")[0]) is None:
             continue

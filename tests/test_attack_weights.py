@@ -9,6 +9,7 @@ import random
 import shutil
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +24,20 @@ from data.hdf5 import DatasetFile
 from data.pattern_files import PatternWeights, read_patterns, write_patterns
 from data.patterns import Words, first_of_slots
 from models.card import NetFileError, as_text, describe, find_card, read_card, write_card
-from models.checkpoint import CheckpointError, read_checkpoint
+from models.checkpoint import CheckpointError, make_net, read_checkpoint
 from models.engines import OnnxEngine
 from models.export import to_int8, to_onnx, to_safetensors
-from models.inference import open_net
+from models.inference import card_of, open_net
 from models.interface import INPUT, OUTPUT, SIDE
 from pipelines import train_model
 from pipelines.saved_config import DEEPEST, known_targets
 from pipelines.wiring import CONF, ROOT, explain
 from tests.damage import cut, flip_bits, run_watched, script, zero_region
 from tests.small_dataset import write_dataset
-from tests.tiny_nets import POLICY, SIZE, tiny_net, write_checkpoint
+from tests.tiny_nets import KOMI_VALUE, PLAIN_POLICY, POLICY, SIZE, tiny_net, write_checkpoint
 
 FILES = ("net.safetensors", "net.onnx", "net.int8.onnx", "net.json", "net.ckpt", "rollout.safetensors")
+PAPER_VALUE = {"_target_": "models.value_net.ValueNet", "planes": 49, "filters": 8, "layers": 4, "units": 8}
 FAST, SLOW = range(8), range(8, 208)
 
 
@@ -192,6 +194,23 @@ def test_weights_that_are_views_of_a_few_numbers_are_refused(tmp_path: Path) -> 
     assert "larger than the file" in refusal(tmp_path / "wide.ckpt")
 
 
+IMPOSSIBLE = [{"blocks": 10**9}, {"filters": 10**12}, {"hidden": 1 << 17}, {"blocks": 2.5}, {"size": 10**6}]
+
+
+@pytest.mark.parametrize("numbers", [*IMPOSSIBLE, {"blocks": 1000, "filters": 60_000}], ids=str)
+def test_nets_of_impossible_numbers_are_refused_before_they_are_made(
+    whole: Path, tmp_path: Path, numbers: dict[str, Any]
+) -> None:
+    """In a checkpoint and on a card, each with its right checksum; the last one is possible, but not with these weights."""
+    path = write_checkpoint(tmp_path / "large.ckpt", tiny_net(POLICY)[0], {**POLICY, **numbers})
+    name = next(iter(numbers))
+    assert (f"{name}=" in refusal(path)) == (len(numbers) == 1)
+    path = copied(whole, tmp_path, "net.safetensors")
+    card = read_card(tmp_path / "net.json")
+    write_card(replace(card, net={**card.net, **numbers}), tmp_path / "net.json")
+    refusal(path)
+
+
 # --- safetensors
 
 
@@ -312,13 +331,97 @@ def hostile(whole: Path, folder: Path) -> dict[str, tuple[bytes, str]]:
     add("two inputs", "the card's net wants", lambda m: m.graph.input.append(one))
     add("two outputs", "its output is", lambda m: m.graph.output.append(helper.make_tensor_value_info("logits", 1, None)))
     made["output of another kind"] = small("Identity", TensorProto.UINT8, ["batch", SIDE, SIDE, 48]), "its output is"
-    made["a batch of one"] = small("Cast", 1, [1, "p"], takes=[1, SIDE, SIDE, 48]), "the card's net wants"
-    made["a batch without a name"] = small("Cast", 1, [None, "p"], takes=[None, SIDE, SIDE, 48]), "the card's net wants"
-    made["a name with an escape"] = small("Cast", 1, ["batch", "p"], name="\x1b[31mred"), "the card's net wants"
+    made["a batch of one"] = small("Cast", 1, [1, SIDE, SIDE, 48], takes=[1, SIDE, SIDE, 48]), "the card's net wants"
+    made["a batch without a name"] = (
+        small("Cast", 1, [None, SIDE, SIDE, 48], takes=[None, SIDE, SIDE, 48]),
+        "the card's net wants",
+    )
+    made["a name with an escape"] = small("Cast", 1, ["batch", SIDE, SIDE, 48], name="\x1b[31mred"), "the card's net wants"
     made["no ONNX"] = b"\x08\x07" + b"no onnx " * 40, "not an ONNX file"
     made["onnxruntime's own format"] = b"\x18\x00\x00\x00ORTM" + bytes(200), "an ONNX file"
     made["nested without end"] = nested(5000), "an ONNX file"
     return made
+
+
+def growing() -> dict[str, tuple[list[Any], str]]:
+    """Nodes that make much of few numbers, or compute for hours, each with words of the refusal: from 8 x 8 numbers `w`, the
+    planes as `x`, and `k`, which is 4096."""
+    node = helper.make_node
+    cast, flat = node("Cast", [INPUT], ["f"], to=1), node("Flatten", ["f"], ["r"], axis=0)
+    doubled = [node("Concat", [f"w{k}"] * 2, [f"w{k + 1}"], axis=1) for k in range(40)]
+    wide = [node("Concat", ["w"] * 60, ["a0"], axis=1), *(node("Concat", [f"a{k}"] * 8, [f"a{k + 1}"], axis=0) for k in range(3))]
+    products = [node("MatMul", ["b", "b"] if k == 0 else [f"b{k}", "b"], [f"b{k + 1}"]) for k in range(40)]
+    b = [*wide, node("Transpose", ["a3"], ["t"]), node("MatMul", ["a3", "t"], ["b"])]
+    margins = [cast, node("Transpose", ["f"], ["f0"], perm=[0, 3, 1, 2]),
+               *(node("Conv", [f"f{k}", "kernel"], [f"f{k + 1}"], pads=[64] * 4) for k in range(60))]  # fmt: skip
+    ranged = [node("Mul", ["k", "k"], ["kk"]), node("Mul", ["kk", "kk"], ["end"]), node("Range", ["zero", "end", "one"], ["y"])]
+    outer = [cast, flat, node("Transpose", ["r"], ["c"], perm=[1, 0]), node("Concat", ["r"] * 64, ["rr"], axis=1),
+             node("Add", ["rr", "c"], ["y"])]  # fmt: skip
+    sized = [node("Cast", [INPUT], ["f"], to=7), node("ReduceMax", ["f"], ["end"], keepdims=0),
+             node("Range", ["zero", "end", "one"], ["y"])]  # fmt: skip
+    much = "for each position are the most"
+    return {
+        "constants doubled": ([node("Identity", ["w"], ["w0"]), *doubled], f"Concat gives 33,554,432 numbers, 16,777,216 {much}"),
+        "planes doubled": ([cast, node("Flatten", ["f"], ["w0"], axis=0), *doubled], much),
+        "products of matrices": ([*b, *products], "it computes more than nets need"),
+        "margins": (margins, "Conv gives "),
+        "a long range": (ranged, f"Range gives 281,474,976,710,656 numbers, 16,777,216 {much}"),
+        "all with all": (outer, "Add gives "),
+        "a range of what is heard": (sized, "how much Range gives does not follow from the input"),
+        "a margin that takes away": ([node("Conv", ["x", "kernel"], ["y"], pads=[-1] * 4)], "Conv with an attribute"),
+        "a stride of nothing": ([node("Conv", ["x", "kernel"], ["y"], strides=[0, 0])], "Conv with an attribute"),
+        "what nobody gives": ([node("Relu", ["x"], ["y"])], "how much Relu gives does not follow"),
+        "a name given twice": ([node("Relu", ["w"], ["w"])], "Relu gives what another node gives"),
+    }
+
+
+def test_small_onnx_files_that_grow_are_refused_before_they_run(whole: Path) -> None:
+    """And bigger batches are looked at when they come: what grows with their square is refused then."""
+    card = read_card(whole / "net.json")
+    takes = [helper.make_tensor_value_info(INPUT, TensorProto.UINT8, ["batch", SIDE, SIDE, 48])]
+    arrays = {"w": np.ones((8, 8), np.float32), "kernel": np.ones((48, 48, 1, 1), np.float32),
+              "k": np.array(4096), "zero": np.array(0), "one": np.array(1)}  # fmt: skip
+    constants = [numpy_helper.from_array(value, name) for name, value in arrays.items()]
+
+    def made(nodes: list[Any], **more: Any) -> bytes:
+        graph = helper.make_graph(nodes, "g", takes, [helper.make_tensor_value_info(OUTPUT, 1, None)], constants, **more)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10).SerializeToString()
+
+    for name, (nodes, words) in growing().items():
+        content = made(nodes)
+        assert len(content) < 40_000
+        with pytest.raises(NetFileError) as caught:
+            OnnxEngine(content, card, threads=1)
+        assert words in str(caught.value), (name, caught.value)
+    lie = helper.make_tensor_value_info("s", 1, [1 << 40, 8])
+    with pytest.raises(NetFileError, match="it says that Relu gives another size than it does"):
+        OnnxEngine(made([helper.make_node("Relu", ["w"], ["s"])], value_info=[lie]), card, threads=1)
+
+
+def test_what_grows_with_the_square_of_a_batch_is_refused_when_the_batch_comes(whole: Path) -> None:
+    nodes = [
+        helper.make_node("Cast", [INPUT], ["f"], to=1), helper.make_node("Flatten", ["f"], ["r"], axis=0),
+        helper.make_node("Transpose", ["r"], ["c"], perm=[1, 0]), helper.make_node("Mul", ["r", "c"], ["all"]),
+        helper.make_node("ReduceMax", ["all", "last"], [OUTPUT], keepdims=0),
+    ]  # fmt: skip
+    takes = helper.make_tensor_value_info(INPUT, TensorProto.UINT8, ["batch", SIDE, SIDE, 48])
+    gives = helper.make_tensor_value_info(OUTPUT, 1, ["batch"])
+    graph = helper.make_graph(nodes, "g", [takes], [gives], [numpy_helper.from_array(np.array([1]), "last")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    engine = OnnxEngine(model.SerializeToString(), replace(read_card(whole / "net.json"), kind="value"), threads=1)
+    with pytest.raises(NetFileError, match=r"Mul gives .* numbers, 16,777,216 for each position are the most"):
+        engine.run(np.zeros((64, SIZE, SIZE, 48), np.uint8))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [5, 9, 13, 19])
+@pytest.mark.parametrize("arguments", [POLICY, PLAIN_POLICY, KOMI_VALUE, PAPER_VALUE])
+def test_what_is_exported_for_any_board_is_small_enough(arguments: dict[str, Any], size: int) -> None:
+    net = make_net({**arguments, "size": size})
+    card = card_of(net, {**arguments, "size": size}, size, name="net")
+    engine = OnnxEngine(to_onnx(net, card), card, threads=1)
+    for side, batch in ((size, 1), (size, 3), (card.least or size, 64)):
+        engine.run(np.zeros((batch, side, side, len(card.planes)), np.uint8))
 
 
 def small(operator: str, kind: int, gives: list[Any], takes: Any = ("batch", SIDE, SIDE, 48), name: str = INPUT) -> bytes:

@@ -601,7 +601,8 @@ def test_a_start_hands_moves_over_whatever_layers_there_are(tmp_path: Path, data
      "validate_every_steps=1_000_000", "model.net.moves=true", "model.net.filters=0", "model.net.filters=x", "model.net.blocks=0",
      "schedule.warmup=2", "schedule.warmup=x", "optimizer.weight_decay=x", "optimizer.lr=-1", "optimizer.momentum=1",
      "trainer.gradient_clip_val=-1", "trainer.limit_val_batches=0", "trainer.max_epochs=x", "trainer.val_check_interval=0",
-     "direction=down", "callbacks.checkpoints=null", "loader.planes=x", "model.net.dropout=1"],
+     "direction=down", "callbacks.checkpoints=null", "loader.planes=x", "model.net.dropout=1",
+     "model.net.blocks=1_000_000_000", "model.net.filters=100_000", "model.net.units=1_000_000"],
 )  # fmt: skip
 def test_wrong_numbers_are_one_line_before_anything_is_made(tmp_path: Path, dataset: Path, wrong: str) -> None:
     settings = ["model=value_resnet", f"dataset={dataset}", f"output={tmp_path / 'run'}", "loader.batch_size=16", "logger=none"]
