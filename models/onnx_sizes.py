@@ -56,7 +56,11 @@ class Sizes:
         self.checked: set[Shape] = set()
 
     def check(self, shape: Shape) -> None:
-        """Raise `NetFileError` unless the net can be asked about planes of this shape."""
+        """Raise `NetFileError` unless the net can be asked about planes of this shape.
+
+        Batches are looked at by powers of two, so that a search, whose batches have many sizes, waits for few checks.
+        """
+        shape = (1 << (shape[0] - 1).bit_length(), *shape[1:])
         if shape in self.checked:
             return
         takes = self.said[self.input]
