@@ -83,7 +83,7 @@ class WeightAverage(Callback):
         return {"steps": self.steps}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.steps = state_dict["steps"]
+        self.steps = int(state_dict["steps"])
 
 
 class NoObjective(ValueError):
@@ -210,8 +210,8 @@ class Checkpoints(Callback):
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         self.give_back_signals()
         alone = trainer.world_size == 1  # others would have to answer
-        if isinstance(exception, Diverged | NoObjective) or self.stepping:
-            return  # what was saved before is better
+        if isinstance(exception, Diverged | NoObjective) or self.stepping or self.seen < 0:
+            return  # what was saved before is better: the run has left the finite numbers, or not begun
         if alone and trainer.state.fn == "fit" and trainer.global_step not in (0, self.saved_at):
             progress = trainer.fit_loop.epoch_loop.batch_progress
             if progress.current.completed % trainer.accumulate_grad_batches:
@@ -250,8 +250,9 @@ class Checkpoints(Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         same = state_dict.get("by", [self.monitor, self.mode]) == [self.monitor, self.mode]
-        self.best = state_dict["best"] if same else None  # numbers of different metrics do not compare
-        self.validation_due = state_dict.get("validation_due", False)
+        best = state_dict["best"] if same else None  # numbers of different metrics do not compare
+        self.best = None if best is None else float(best)
+        self.validation_due = bool(state_dict.get("validation_due", False))
 
 
 def validates_now(trainer: Trainer) -> bool:

@@ -97,8 +97,13 @@ class Learner(LightningModule):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         kept = checkpoint.get("train_metrics")
         if kept is not None:
-            self.sums, self.summed = dict(kept["sums"]), kept["summed"]
+            self.sums, self.summed = (
+                {str(name): torch.as_tensor(value) for name, value in kept["sums"].items()},
+                int(kept["summed"]),
+            )
         self.random_state = checkpoint.get("torch_random_state")
+        if self.random_state is not None:
+            torch.Generator().set_state(self.random_state.cpu())  # raises where it is none
         self.cuda_states = checkpoint.get("cuda_random_states", [])
 
     def on_train_batch_start(self, batch: Batch, index: int) -> None:

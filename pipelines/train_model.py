@@ -27,7 +27,7 @@ from pipelines.options import convert
 from pipelines.path_keys import command
 from pipelines.saved_config import check_targets, read_saved
 from pipelines.training_precision import hand_on, settle_precision
-from pipelines.wiring import CONF, plain, script
+from pipelines.wiring import CONF, explain, plain, script
 
 # torch and Lightning take two seconds to import, and read the environment that `prepare_threads` sets: functions import them.
 
@@ -73,6 +73,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     from models.callbacks import Checkpoints, TrainingStopped
     from models.checkpoint import read_checkpoint
     from models.start import begin_with
+    from models.training_state import Restored, StateError, check_training_state
 
     quieten()
     precision = settle_precision(cfg, resumed=checkpoint is not None)
@@ -89,12 +90,17 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
         console.print(f"beginning with {taken} of {len(module.net.state_dict())} weights of {cfg.start}")
     callbacks = [callback for callback in instantiate(cfg.callbacks).values() if callback is not None] if cfg.callbacks else []
     callbacks.sort(key=lambda callback: isinstance(callback, Checkpoints))  # last: it saves what the others have done
+    callbacks.insert(0, restored := Restored())
     step = None
     if checkpoint is not None:
         saved = read_checkpoint(checkpoint)
         check_words(module.net, saved["state_dict"], checkpoint)
         check_shapes(module, saved["state_dict"], checkpoint)
         step = saved["global_step"]
+        try:
+            check_training_state(saved, module, cfg.steps)
+        except StateError as error:
+            raise TrainingError(f"{checkpoint}: does not fit this run: {error}") from None
     loggers = make_loggers(config["logger"] or {}, step)
     check_factories(module)
     trainer = instantiate(config["trainer"], logger=loggers, callbacks=callbacks)
@@ -111,6 +117,10 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
             line = f"{stop}; go on with: {command('train_model', resume=cfg.output)}"
             console.print(line, soft_wrap=True)
         raise SystemExit(128 + stop.signal_number) from None
+    except Exception as error:
+        if checkpoint is None or restored.done or explain(error):
+            raise
+        raise TrainingError(f"{checkpoint}: does not fit this run: {first_line(error)}") from None
     result = conclude(cfg, trainer, time.monotonic() - began, begun=trainer.global_step != step)
     saving = next(callback for callback in callbacks if isinstance(callback, Checkpoints))
     if saving.best is not None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from data.hdf5 import DatasetFile
 from models.callbacks import Checkpoints, NoObjective, TrainingStopped, WeightAverage
 from models.checkpoint import CheckpointError, load_learner, load_net, make_net, read_checkpoint
 from models.learner import Diverged, Learner
+from models.seal import seal
 from models.start import StartError, begin_with
 from pipelines import train_model, wiring
 from pipelines.options import OptionError
@@ -296,6 +298,43 @@ def test_damaged_and_foreign_checkpoints_are_refused(tmp_path: Path, dataset: Pa
         read_checkpoint(last)
     with pytest.raises(ValueError, match="no network of this project"):
         make_net({"_target_": "os.system", "command": "true"})
+
+
+DUE = "epoch_loop.automatic_optimization.optim_progress"
+FOREIGN: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "loops is a number": lambda c: c.update(loops={"fit_loop": 5}),
+    "loops of another length": lambda c: c["loops"]["fit_loop"][DUE]["optimizer"]["step"]["total"].update(completed=3),
+    "loops in part": lambda c: c["loops"]["fit_loop"].update({"epoch_loop.batch_progress": "x"}),
+    "an optimiser's state": lambda c: c["optimizer_states"][0].update(state={0: {"exp_avg": torch.zeros(3)}}),
+    "an optimiser's groups": lambda c: c["optimizer_states"][0].update(param_groups=[]),
+    "no optimiser": lambda c: c.pop("optimizer_states"),
+    "other weights": lambda c: c.update(learning_state={"x": 5}),
+    "a word for a step": lambda c: c["lr_schedulers"][0].update(last_epoch="a"),
+    "too many steps": lambda c: c.update(global_step=10**12),
+    "a word for a metric": lambda c: c["callbacks"]["Checkpoints"].update(best="no"),
+    "no random state": lambda c: c.update(torch_random_state=torch.zeros(3)),
+    "a dataset of a word": lambda c: c.update(GoDataModule="x"),
+}
+
+
+def test_training_states_of_other_runs_are_one_line_and_change_nothing(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "positions=160", "validate_every=160")
+    last = tmp_path / "checkpoints" / "last.ckpt"
+    whole = last.read_bytes()
+    for name, change in FOREIGN.items():
+        last.write_bytes(whole)
+        checkpoint = torch.load(last, weights_only=True)
+        change(checkpoint)
+        torch.save(checkpoint, last)
+        seal(last)
+        changed = last.read_bytes()
+        with pytest.raises(train_model.TrainingError, match="does not fit this run: ") as caught:
+            train_model.run(configured(f"resume={tmp_path}", "dataset=unused"))
+        assert "\n" not in str(caught.value) and last.read_bytes() == changed, name
+        if name == "loops in part":
+            assert "does not fit this run: " in failed(f"resume={tmp_path}")
+    last.write_bytes(whole)
+    train_model.run(configured(f"resume={tmp_path}", "dataset=unused"))
 
 
 class Exploding:
