@@ -137,11 +137,15 @@ def pipe(tmp_path: Path) -> Path:
 def test_scripts_follow_no_dataset_to_another_file(copy: Path, pipe: Path) -> None:
     with edited(copy) as file:
         put_outside(file, "games/moves", "raw file", pipe)
-    train = script("train_model", f"dataset={copy}", f"hydra.run.dir={copy.parent / 'run'}")
+        put_outside(file, "positions/planes", "raw file", pipe)
+    train = script("train_model", f"dataset={copy}", f"hydra.run.dir={copy.parent / 'run'}", "positions=256")
+    patterns = script("train_model", "model=rollout", f"dataset={copy}", f"hydra.run.dir={copy.parent / 'other'}")
     inspect = script("inspect_dataset", f"dataset={copy}")
-    for command in (inspect, [*inspect, "verify=true"], [*inspect, "sample=0"], train):
-        ended = run_watched(command)
-        assert ended.kind == "refused" and "games/moves keeps its values in another file" in ended.err, ended
+    uses = {"games/moves": (inspect, [*inspect, "verify=true"], patterns), "positions/planes": (train,)}  # what each reads
+    for name, commands in uses.items():
+        for command in commands:
+            ended = run_watched(command)
+            assert ended.kind == "refused" and f"{name} keeps its values in another file" in ended.err, ended
 
 
 # --- the doors, one by one
