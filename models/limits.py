@@ -19,4 +19,4 @@ def check_limits(card: dict[str, Any]) -> None:
     """Raise ValueError for a number that no net has."""
     for name, most in MOST.items():
         if name in card and (type(card[name]) is not int or not 0 <= card[name] <= most):
-            raise ValueError(f"{name}={str(card[name])[:20]!a} of a net: a whole number up to {most:,}")
+            raise ValueError(f"{name}={ascii(card[name])[:20]} of a net: a whole number up to {most:,}")
