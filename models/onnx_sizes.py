@@ -65,7 +65,8 @@ class Sizes:
             return
         takes = self.said[self.input]
         if not fits(takes, shape):
-            raise NetFileError(f"its input is of {takes}, the card's net wants {list(shape)}")
+            found = " x ".join(str(side or "any") for side in takes)
+            raise NetFileError(f"its input is of {found}, the card's net wants planes of {' x '.join(map(str, shape))}")
         if problem := self.what_is_wrong(shape):
             raise NetFileError(f"an ONNX file that is not run here: {problem}")
         self.checked.add(shape)

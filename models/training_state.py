@@ -80,9 +80,17 @@ def check_optimizer(found: dict[str, Any], fresh: dict[str, Any]) -> None:
     if [group.get("params") for group in groups] != [group["params"] for group in fresh["param_groups"]]:
         raise StateError("optimizer_states: other groups of weights than this optimiser has")
     for number, state in states.items():
-        wanted = fresh["state"].get(number)
-        if wanted is None or not isinstance(state, dict) or (state and not kinds(wanted).items() <= kinds(state).items()):
+        wanted = fresh["state"].get(number, {})  # without momentum there is none
+        if not isinstance(state, dict) or (state and not holds(state, wanted)):
             raise StateError(f"optimizer_states: weight {str(number)[:20]!a} has another state than this optimiser gives it")
+
+
+def holds(state: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    """Whether there is all that the optimiser goes on with. A run may begin to have momentum, or cease to."""
+    state = {name: value for name, value in state.items() if name != "momentum_buffer" or value is not None}
+    wanted = {name: value for name, value in wanted.items() if name in state or name != "momentum_buffer"}
+    found, needed = kinds(state), kinds(wanted)
+    return all(found.get(name) == kind for name, kind in needed.items() if wanted[name] is not None)
 
 
 def check_schedule(found: dict[str, Any], fresh: dict[str, Any]) -> None:

@@ -337,6 +337,17 @@ def test_training_states_of_other_runs_are_one_line_and_change_nothing(tmp_path:
     train_model.run(configured(f"resume={tmp_path}", "dataset=unused"))
 
 
+def test_a_run_may_begin_and_cease_to_have_momentum(tmp_path: Path, dataset: Path) -> None:
+    trained(tmp_path, dataset, "optimizer=sgd", "positions=160", "validate_every=160")
+    for k, momentum in enumerate((0.9, 0.0), 2):
+        saved = OmegaConf.load(tmp_path / train_model.COMPOSED)
+        OmegaConf.update(saved, "optimizer.momentum", momentum)
+        OmegaConf.update(saved, "steps", 10 * k)
+        OmegaConf.update(saved, "validate_every_steps", 10)
+        OmegaConf.save(saved, tmp_path / train_model.COMPOSED)
+        assert train_model.run(configured(f"resume={tmp_path}", "dataset=unused"))["steps"] == 10 * k
+
+
 class Exploding:
     """A foreign object that would do something when unpickled."""
 
