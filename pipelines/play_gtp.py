@@ -138,7 +138,8 @@ def open_log(path: str | None) -> Callable[[str], None]:
 def say(text: str) -> None:
     """To people. Where nobody reads it, the game goes on."""
     with contextlib.suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{text}\n")  # in one piece: the game and the loading of nets speak from two threads
+        sys.stderr.flush()
 
 
 def version() -> str:

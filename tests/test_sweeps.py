@@ -182,7 +182,7 @@ def test_jobs_that_differ_in_their_seed_alone_are_compared_by_their_mean(tmp_pat
     _, head, rows = group_table("sweep", groups, ["lr", "seed"], ["best"])
     assert head == ["jobs", "lr", "seeds", "mean best val/loss", "from", "to", "state"]
     assert rows[0] == ["2, 3", "0.2", "2", "2.6000", "2.5000", "2.7000", "2 done"]
-    assert rows[2] == ["4, 5", "0.3", "2", "9.0000", "9.0000", "9.0000", "1 done, 1 failed"]
+    assert rows[2] == ["4, 5", "0.3", "1 of 2", "9.0000", "9.0000", "9.0000", "1 done, 1 failed"]
 
 
 def test_tables_are_whole_where_no_terminal_limits_them(tmp_path: Path) -> None:
