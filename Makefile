@@ -24,7 +24,7 @@ $(VENV)/installed: pyproject.toml
 demo: $(VENV)/installed  ## the main job on the games that ship with the project, in a few minutes
 	$(BIN)/python pipelines/run_demo.py
 
-test: $(VENV)/installed  ## fast tests, 5 minutes at most
+test: $(VENV)/installed  ## fast tests, about six minutes of two cores
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu and not clock"
 	$(BIN)/python -m pytest -m "clock and not slow and not gpu"
 
