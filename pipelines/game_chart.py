@@ -102,4 +102,4 @@ def surprises(axes: Any, moves: Sequence[Row]) -> None:
     axes.margins(y=0.25)  # room for the legend
     axes.xaxis.set_major_locator(whole_numbers())
     if axes.get_legend_handles_labels()[1]:
-        legend(axes, loc="upper left", ncols=2)
+        legend(axes, loc="upper right", ncols=2)  # the first moves of a game surprise most

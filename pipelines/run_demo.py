@@ -71,7 +71,8 @@ def main() -> int:
             print(f"\nthe demo stopped at step {number}", file=sys.stderr)
             return done.returncode
     print(f"\nDone in {time.monotonic() - started:.0f} s; everything is in {FOLDER.absolute()}")
-    print("Worth a look there: evaluation/moves_by_phase.png, analysis/00001.png, and analysis/00001.analysis.sgf in any Go program")
+    print("Worth a look there: evaluation/moves_by_phase.png and analysis/00001.png;")
+    print("in any Go program: analysis/00001.analysis.sgf")
     print(what_next(), flush=True)
     return 0
 
