@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from data.words import count_of
 from mcts.clock import describe
 from pipelines.console import console, make_table
 from pipelines.match_games import GameRules
@@ -115,7 +116,7 @@ def show(summary: dict[str, Any]) -> None:
             f"{row['seconds_a_move']:.2f}", f"{row['slowest']:.1f}", str(row["faults"]),
         ])  # fmt: skip
     names = ["", "games", "points", "won (95%)", "Elo (95%)", "s/move", "slowest", "faults"]
-    console.print("", make_table(f"{summary['games']} games, {summary['rules']}", names, lines), "")
+    console.print("", make_table(f"{count_of(summary['games'], 'game')}, {summary['rules']}", names, lines), "")
     lines = [
         [
             f"{p['first']} - {p['second']}",
