@@ -135,8 +135,36 @@ class Board:
         return None if vertex == kernels.NO_VERTEX else self._point(vertex)
 
     @property
+    def passes(self) -> int:
+        """Passes in a row up to now; more than two count as two."""
+        return int(self.record["passes"][0])
+
+    @property
     def ended(self) -> bool:
-        return bool(self.record["passes"][0] >= 2)
+        """Whether both players have just passed."""
+        return self.passes >= 2
+
+    def reopen(self) -> None:
+        """Forget the passes just made, so that an ended game goes on."""
+        self.record["passes"] = 0
+
+    def positions_before(self) -> list[int]:
+        """Each position before a turn since the last set-up, as superko compares them."""
+        return self._seen.copy()
+
+    def turns_since(self, earlier: "Board") -> list[tuple[int, int]] | None:
+        """The turns that lead from `earlier` to this board.
+
+        None if `earlier` is not a position of this game, or has other rules, size or komi.
+        """
+        n = len(earlier._moves)
+        rules, others = ((b.komi, b.ko_rule, b.size) for b in (self, earlier))
+        if rules != others or self._moves[:n] != earlier._moves or self._seen[:n] != earlier._seen:
+            return None
+        then = self._past[n] if len(self._moves) > n else self.record
+        fields = ("to_play", "ko", "passes", "ply", "hash", "colour", "placed")
+        same = all((then[name] == earlier.record[name]).all() for name in fields)
+        return self._moves[n:] if same else None
 
     def colour_at(self, point: int) -> int:
         return int(self.record["colour"][0, self._vertex(point)])
@@ -146,7 +174,7 @@ class Board:
 
     def colours(self) -> np.ndarray:
         """The board as int8 [size, size]: +1, -1 and 0, a copy."""
-        return np.array(self._inner(self.record["colour"][0]))
+        return self._inner(self.record["colour"][0])
 
     def string(self, point: int) -> list[int]:
         """Points of the string that has a stone on `point`, in order."""
@@ -238,7 +266,7 @@ class Board:
         """Who owns each point by area, int8 [size, size]; all stones count as alive."""
         owner = np.zeros(kernels.VERTICES, np.int8)
         kernels.area(self.record[0], owner)
-        return np.array(self._inner(owner))
+        return self._inner(owner)
 
     def score(self) -> float:
         """Black's area less White's and komi: positive if Black wins. All stones count as alive."""
@@ -334,8 +362,7 @@ class Board:
         return (self._point(v) for v in circle(self.record[0], head))
 
     def _inner(self, field: np.ndarray) -> np.ndarray:
-        rows = field[: kernels.STRIDE * (MAX_SIZE + 2)].reshape(MAX_SIZE + 2, kernels.STRIDE)
-        return rows[1 : self.size + 1, 1 : self.size + 1]
+        return field[kernels.vertices(self.size)].reshape(self.size, self.size)
 
     def _vertex(self, point: int) -> int:
         check_point(point, self.size)

@@ -15,6 +15,8 @@ planes ask for it.
 Nothing here checks its arguments: `place` wants a legal move. `board.py` is the checked door.
 """
 
+from functools import cache
+
 import numpy as np
 
 from data.base.jit import kernel, lowest_bit, popcount
@@ -110,6 +112,15 @@ def new_boards(count: int, size: int) -> np.ndarray:
     for i in range(count):
         reset(boards, i, size)
     return boards
+
+
+@cache
+def vertices(size: int) -> np.ndarray:
+    """The vertex of each point, int64 [points]: `field[vertices(size)]` is a field by points."""
+    rows, columns = np.divmod(np.arange(size * size), size)
+    table = (rows + 1) * STRIDE + columns + 1
+    table.setflags(write=False)
+    return table
 
 
 @kernel

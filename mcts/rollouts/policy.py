@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from data.base.random_kernels import new_state
-from data.game.board_kernels import VERTICES, new_boards, to_vertex
+from data.game.board_kernels import VERTICES, new_boards, to_vertex, vertices
 from data.game.coords import PASS
 from data.patterns import pattern_kernels
 from data.patterns.files import PatternWeights, read_patterns
@@ -149,8 +149,7 @@ class Players:
             boards, 0, 1, self.works, 2 * thread, np.uint16(vertex), self.states[thread], count, self.owner[thread], owners,
             self.policy.tables, self.replies, self.mercy,
         )  # fmt: skip
-        vertices = [int(to_vertex(point, size)) for point in range(size * size)]
-        return int(plies), int(balance), owners[vertices]
+        return int(plies), int(balance), owners[vertices(size)]
 
 
 class PolicyRollouts:
