@@ -11,18 +11,11 @@ import numpy as np
 
 from data.base.jit import kernel, lowest_bit, popcount
 from data.features.feature_set import ROW_BYTES, offset
-from data.game.board_kernels import (
-    ADJ,
-    STRIDE,
-    VERTICES,
-    WORDS,
-    is_first_of_string,
-    is_legal,
-    is_own_eye,
-    liberty,
-)
-from data.game.coords import EMPTY
+from data.game.board_kernels import ADJ, STRIDE, VERTICES, WORDS, liberty, reset
+from data.game.coords import EMPTY, PASS
 from data.game.ladder_kernels import catches, gather_captures, saves
+from data.game.legality_kernels import is_first_of_string, is_legal, is_own_eye
+from data.records.replay_kernels import SOUND, change, fits, turn
 
 TOP = 8 * ROW_BYTES - 1  # the bit of plane 0
 OWN = 1 << (TOP - offset("own"))
@@ -180,3 +173,32 @@ def mark_ladders(b, colour, words, steps):
                         and saves(b, a, h, steps)
                     ):
                         words[a] |= np.uint64(ESCAPES_LADDER)
+
+
+@kernel
+def encode_game(boards, i, game, skip, planes, plies, steps, words):
+    """Replay a legal game on board i and encode the positions before its moves, passes left out.
+
+    The first `skip` positions are left out, too. The others go to `planes` uint8 [n, points, 6]
+    and `plies` int16 [n] until these are full. Returns how many were written: fewer if the game is
+    not legal.
+    """
+    if not fits(game):
+        return 0
+    reset(boards, i, game.size)
+    b = boards[i]
+    at = 0
+    n = -skip
+    for k in range(len(game.moves)):
+        at = change(b, game, at, k)
+        if at < 0:
+            return max(n, 0)
+        if game.moves[k] != PASS and n >= 0:
+            encode(b, game.colours[k], planes[n], steps, words)
+            plies[n] = k
+        n += game.moves[k] != PASS
+        if n == len(plies):
+            return n
+        if turn(b, game.moves[k], game.colours[k]) != SOUND:
+            return max(n, 0)
+    return max(n, 0)

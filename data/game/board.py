@@ -20,6 +20,8 @@ import numpy as np
 
 from data.base.errors import Mistake
 from data.game import board_kernels as kernels
+from data.game import legality_kernels as legality
+from data.game.area_kernels import area
 from data.game.coords import (
     BLACK,
     COLOUR_NAMES,
@@ -31,6 +33,7 @@ from data.game.coords import (
     check_point,
     to_gtp,
 )
+from data.game.diagram import draw
 
 KO_RULES = {
     "positional": "no whole-board position may come back",
@@ -265,12 +268,12 @@ class Board:
     def owners(self) -> np.ndarray:
         """Who owns each point by area, int8 [size, size]; all stones count as alive."""
         owner = np.zeros(kernels.VERTICES, np.int8)
-        kernels.area(self.record[0], owner)
+        area(self.record[0], owner)
         return self._inner(owner)
 
     def score(self) -> float:
         """Black's area less White's and komi: positive if Black wins. All stones count as alive."""
-        return float(kernels.area(self.record[0], np.zeros(kernels.VERTICES, np.int8))) - self.komi
+        return float(area(self.record[0], np.zeros(kernels.VERTICES, np.int8))) - self.komi
 
     def check(self) -> None:
         """Recompute everything from the stones alone, and raise AssertionError where the record
@@ -328,7 +331,7 @@ class Board:
 
     def _judge_points(self, first: int, stop: int, colour: int, rule: str = "") -> list[str]:
         verdicts, hashes = np.zeros(stop - first, np.uint8), np.zeros(stop - first, np.uint64)
-        kernels.judge(self.record, 0, np.int8(colour), first, stop, verdicts, hashes)
+        legality.judge(self.record, 0, np.int8(colour), first, stop, verdicts, hashes)
         seen = set(self._seen) if stop - first > 1 else self._seen
         return [
             self._refusal(int(v), int(h), colour, seen, rule or self.ko_rule)
@@ -336,12 +339,12 @@ class Board:
         ]
 
     def _refusal(self, verdict: int, hashed: int, colour: int, seen: Any, rule: str) -> str:
-        if verdict == kernels.OCCUPIED:
+        if verdict == legality.OCCUPIED:
             return "occupied"
-        if verdict == kernels.LONE_SUICIDE or (verdict == kernels.SUICIDE and not self.suicide):
+        if verdict == legality.LONE_SUICIDE or (verdict == legality.SUICIDE and not self.suicide):
             return "suicide"
         if rule == "simple":
-            return "ko" if verdict == kernels.KO and colour == self.to_play else ""
+            return "ko" if verdict == legality.KO and colour == self.to_play else ""
         return "superko" if self._key(hashed, -colour) in seen else ""
 
     def _key(self, hashed: int, to_play: int) -> int:
@@ -395,19 +398,3 @@ def check_colour(colour: int) -> None:
         or colour not in (BLACK, WHITE)
     ):
         raise ValueError(f"colour {colour!r}: {BLACK} is Black and {WHITE} is White")
-
-
-def draw(colours: np.ndarray, *, last: int | None = None) -> str:
-    """A board as text, X Black and O White, with GTP's letters and numbers; the last move stands
-    in brackets.
-    """
-    size = len(colours)
-    letters = "   " + " ".join(to_gtp(column, size)[0] for column in range(size))
-    lines = [letters]
-    for row in range(size):
-        cells = "".join(f" {'.XO'[int(colour)]}" for colour in colours[row]) + " "
-        if last is not None and last // size == row:
-            at = 2 * (last % size)
-            cells = cells[:at] + "(" + cells[at + 1] + ")" + cells[at + 3 :]
-        lines.append(f"{size - row:2d}{cells}{size - row}")
-    return "\n".join([*lines, letters])

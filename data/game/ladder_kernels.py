@@ -15,17 +15,10 @@ working space is `steps`, one entry a ply, from `new_steps`.
 import numpy as np
 
 from data.base.jit import kernel, lowest_bit, popcount
-from data.game.board_kernels import (
-    ADJ,
-    NO_VERTEX,
-    UNDO_FIELDS,
-    WORDS,
-    is_legal,
-    liberty,
-    place_logged,
-    undo,
-)
+from data.game.board_kernels import ADJ, NO_VERTEX, WORDS, liberty
 from data.game.coords import EMPTY
+from data.game.legality_kernels import is_legal
+from data.game.undo_kernels import UNDO_FIELDS, place_logged, undo
 
 MAX_DEPTH = 200
 MAX_MOVES = 2000

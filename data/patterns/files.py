@@ -2,7 +2,7 @@
 
 Nothing in it is ever run.
 
-    weights   float32 [n]     number 0 is no feature; patterns.py says where each slot's begin
+    weights   float32 [n]     number 0 is no feature; vocabulary.py says where each slot's begin
     arounds, responses, shapes   int64   the words that they are for
 
 The header's metadata hold `about`, JSON: kind (rollout or tree), size of the board that was
@@ -21,14 +21,8 @@ from safetensors.numpy import save
 
 from data.base.atomic import temporary_name
 from data.base.errors import first_line
-from data.patterns.patterns import (
-    AROUND_CODES,
-    KINDS,
-    PatternError,
-    Words,
-    as_arrays,
-    first_of_slots,
-)
+from data.patterns.codes import AROUND_CODES
+from data.patterns.vocabulary import KINDS, PatternError, Words, as_arrays, first_of_slots
 
 FORMAT = "LambdaGo patterns"
 SCHEMA = 2

@@ -12,6 +12,7 @@ from data.game.board_kernels import new_boards
 from data.game.coords import MAX_SIZE, PASS, to_gtp
 from data.records import replay_kernels as kernels
 from data.records.record import GameRecord, Rejected
+from data.records.replay_kernels import Moves
 
 REASONS = {
     "malformed record": "a point off the board, or a colour that is none",
@@ -37,16 +38,7 @@ class Replayer:
 
         The board is left there, except for a malformed record.
         """
-        legal, why = kernels.replay(
-            self.boards,
-            0,
-            record.size,
-            record.moves,
-            record.colours,
-            record.setup_ply,
-            record.setup_point,
-            record.setup_colour,
-        )
+        legal, why = kernels.replay(self.boards, 0, moves_of(record))
         return int(legal), int(why)
 
     def admit(self, record: GameRecord, illegal: Illegal = "keep") -> GameRecord | Rejected:
@@ -60,6 +52,18 @@ class Replayer:
         if not (record.moves != PASS).any():
             return Rejected("no legal moves", record.cut or "passes only", record.source)
         return record
+
+
+def moves_of(record: GameRecord) -> Moves:
+    """What kernels take of a record."""
+    return Moves(
+        record.size,
+        record.moves,
+        record.colours,
+        record.setup_ply,
+        record.setup_point,
+        record.setup_colour,
+    )
 
 
 def find_problem(record: GameRecord, ply: int, why: int) -> Rejected:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from data.game.board import IllegalMove, draw
+from data.game.board import IllegalMove
 from data.game.coords import BLACK, COLOUR_NAMES, MAX_SIZE, MIN_SIZE, PASS, WHITE, to_gtp
+from data.game.diagram import draw
 from data.records.load import NoGame, load_record
 from data.records.sgf_writer import write_game
 from mcts.gtp.arguments import MAX_KOMI, GtpError, colour, number, numbers, one, vertex, whole
