@@ -87,8 +87,9 @@ def obey(flag: object) -> None:
 
 @contextlib.contextmanager
 def kept_from_children() -> Iterator[None]:
-    """Processes that are started inside never hear Ctrl-C, not even while they start; this process
-    hears of it afterwards.
+    """Start processes inside: they never receive Ctrl-C, not even while they start.
+
+    This process receives it afterwards.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

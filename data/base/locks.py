@@ -1,5 +1,6 @@
-"""Locks between processes: `take(file)` on an open file, held until it is closed or its process
-ends, however that ends.
+"""Locks between processes: `take(file)` on an open file.
+
+A lock is held until the file is closed or its process ends, however it ends.
 """
 
 import errno
@@ -34,8 +35,9 @@ def take(file: IO[Any]) -> bool:
 
 @contextmanager
 def claim(path: Path) -> Iterator[None]:
-    """Keep what `path` stands for to this process, by a lock on a file `<path>.lock` that is gone
-    afterwards. Raise `Taken`.
+    """Reserve `path` for this process by a lock on `<path>.lock`, which is removed afterwards.
+
+    Raises `Taken`.
     """
     name = path.with_name(path.name + ".lock")
     while True:

@@ -1,4 +1,4 @@
-"""Planes for people and networks: of a `Board`, and packed bits expanded to arrays.
+"""Planes for people and networks: of a `Board`, of recorded games, and packed bits as arrays.
 
 Packed planes are uint8 [..., points, 6], point by point: bit `7 - p % 8` of byte `p // 8` is plane
 p, which is what NumPy's `unpackbits` makes of it. See `feature_set.py` for what the planes mean,
@@ -24,8 +24,9 @@ class PlaneEncoder:
         self.words = np.zeros(VERTICES, np.uint64)
 
     def packed(self, board: Board, colour: int | None = None) -> np.ndarray:
-        """The position before a move of `colour` (else the player to move), uint8 [size * size,
-        6].
+        """The position before a move of `colour`, uint8 [size * size, 6].
+
+        Without `colour`: of the player to move.
         """
         points = np.zeros((board.size**2, ROW_BYTES), np.uint8)
         if colour is not None:

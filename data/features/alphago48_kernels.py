@@ -1,5 +1,6 @@
-"""The 48 planes of a position, written as bits: 6 bytes a point, plane p at bit `7 - p % 8` of
-byte `p // 8`.
+"""The 48 planes of a position, written as bits.
+
+A point has 6 bytes; plane p is bit `7 - p % 8` of byte `p // 8`.
 
 While a point is worked on its planes are one 48-bit number with plane 0 as the highest bit, so a
 group's n-th plane is a shift. What the planes mean is in `feature_set.py`; all are from the view of
@@ -35,7 +36,7 @@ LIBERTIES_AFTER = TOP - offset("liberties_after")
 
 @kernel
 def one_hot(first, n):
-    """The bit for a count of at least 1 in the group whose first plane has the bit number `first`."""
+    """The bit for a count of 1 or more in the group whose first plane has bit number `first`."""
     return np.uint64(1) << np.uint64(first - min(n, 8) + 1)
 
 
@@ -97,8 +98,9 @@ def legal_move(b, v, colour):
 
 @kernel
 def liberties_after(b, v, colour, captured):
-    """Liberties of the string of v after the move: what its parts have together, and captured
-    stones beside them.
+    """Liberties of the string of v after a move there.
+
+    These are the liberties of its parts together, and the captured stones beside them.
     """
     libs = np.zeros(WORDS, np.uint64)
     for d in range(4):

@@ -13,8 +13,9 @@ REGION_POINTS = (0, 1, -1, 0)
 
 @kernel
 def area(b, owner):
-    """Area count: fill `owner` int8 [vertices] with who owns each vertex; returns Black's points
-    less White's.
+    """Count area: Black's points less White's.
+
+    Who owns each vertex is written to `owner` int8 [vertices].
 
     An empty region belongs to a colour if it touches no other; `owner` holds 0 for dame and for an
     empty board.

@@ -92,9 +92,7 @@ class Board:
 
     @property
     def ko_rule(self) -> str:
-        """One of `KO_RULES`; it may be changed in the middle of a game, and then holds for what
-        has been.
-        """
+        """One of `KO_RULES`. A change in the middle of a game holds for earlier positions, too."""
         return self._ko_rule
 
     @ko_rule.setter
@@ -226,8 +224,9 @@ class Board:
         self._moves.pop()
 
     def setup(self, *, black: Any = (), white: Any = (), empty: Any = ()) -> None:
-        """Put stones on the board or take them off, outside the game: no turn, no capture, and no
-        way back with `undo`.
+        """Put stones on the board or take them off, outside the game.
+
+        It takes no turn and captures nothing, and `undo` can't take it back.
         """
         changed = self.record.copy()
         named: set[int] = set()
@@ -276,8 +275,9 @@ class Board:
         return float(area(self.record[0], np.zeros(kernels.VERTICES, np.int8))) - self.komi
 
     def check(self) -> None:
-        """Recompute everything from the stones alone, and raise AssertionError where the record
-        says otherwise.
+        """Recompute everything from the stones alone.
+
+        Raises AssertionError where the record differs.
         """
         fresh = self.record.copy()
         sound = kernels.rebuild(fresh[0])

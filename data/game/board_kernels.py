@@ -55,9 +55,7 @@ BOARD = np.dtype(
 
 
 def offsets(steps: tuple[int, ...]) -> np.ndarray:
-    """For each vertex on the largest board its neighbours in the given steps, uint16 [vertices,
-    4].
-    """
+    """uint16 [vertices, 4]: the neighbours of each vertex in the given steps, on the largest board."""
     table = np.zeros((VERTICES, len(steps)), np.uint16)
     for row in range(MAX_SIZE):
         for column in range(MAX_SIZE):
@@ -182,9 +180,7 @@ def rebuild(b):
 
 @kernel
 def gather_string(b, first):
-    """Make the stones connected to `first`, which belong to no string yet, a string with `first`
-    as its head.
-    """
+    """Make the stones connected to `first`, none of them in a string yet, a string with that head."""
     b.head[first] = first
     b.next[first] = first
     b.stones[first] = 1
@@ -216,7 +212,7 @@ def add_liberty(b, h, v):
 
 @kernel
 def merge(b, g, h):
-    """Join two strings of one colour; returns the head of the whole, which was that of the larger."""
+    """Join two strings of one colour; returns the head, which was that of the larger one."""
     if b.stones[h] < b.stones[g]:
         g, h = h, g
     libs = np.uint64(0)
@@ -268,8 +264,9 @@ def remove(b, h):
 
 @kernel
 def place(b, v, colour):
-    """Put a stone on an empty vertex, take captured strings off, or the own one if nothing is
-    captured and it has no liberty.
+    """Put a stone on an empty vertex and take captured strings off.
+
+    If nothing is captured and the own string has no liberty, that is taken off.
 
     Strings, liberties, empties, hash, ko and `placed` follow; the turn does not (see `play`).
     """

@@ -44,8 +44,9 @@ def new_steps() -> np.ndarray:
 
 @kernel
 def catches(b, a, s, steps):
-    """Whether a, a legal move on one of the two liberties of the opponent's string s, catches it
-    in a ladder.
+    """Whether a catches the opponent's string s in a ladder.
+
+    a is a legal move on one of the two liberties of s.
     """
     return works(b, a, s, np.bool_(True), steps)
 
@@ -58,8 +59,9 @@ def saves(b, a, s, steps):
 
 @kernel
 def works(b, a, s, attacks, steps):
-    """Whether the legal move a does to the string of s what its player wants: an AND-OR search
-    without recursion.
+    """Whether the legal move a does to string s what its player wants.
+
+    This is an AND-OR search without recursion.
     """
     defender = b.colour[s]
     steps[0].moves = 0
@@ -116,9 +118,7 @@ def begin(b, a, s, attacks, steps, depth):
 
 @kernel
 def next_answer(b, steps, depth, colour):
-    """Take the next legal answer to the move at `depth` from its list; NO_VERTEX if there is none
-    left.
-    """
+    """Take the next legal answer to the move at `depth` from its list; NO_VERTEX if none is left."""
     step = steps[depth]
     for w in range(WORDS):
         while step.answers[w]:
@@ -133,8 +133,9 @@ def next_answer(b, steps, depth, colour):
 
 @kernel
 def runs_free(b, a, s):
-    """Whether string s, with two liberties, has three or more after the attacker's a and its own
-    extension: sure, or False.
+    """Whether string s surely has three liberties or more after a and its own extension.
+
+    s has two liberties, and a is the attacker's move on one of them. False means: not sure.
     """
     defender = b.colour[s]
     for d in range(4):
@@ -150,8 +151,9 @@ def runs_free(b, a, s):
 
 @kernel
 def extension(b, h, last, gone):
-    """Liberties of the string of h after its owner plays `last` next to it, `gone` being filled
-    and nothing captured.
+    """Liberties of the string of h after its owner plays `last` next to it.
+
+    `gone` is filled by the attacker; nothing is captured.
     """
     colour = b.colour[h]
     total = np.uint64(0)
@@ -185,8 +187,9 @@ def extension(b, h, last, gone):
 
 @kernel
 def gather_captures(b, h, captures):
-    """The set of points where the owner of string h captures an opponent's string in atari that
-    touches it.
+    """The set of points where the owner of string h captures a string that touches h.
+
+    These are the last liberties of the opponent's strings in atari.
     """
     for w in range(WORDS):
         captures[w] = 0

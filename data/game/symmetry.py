@@ -21,9 +21,7 @@ COUNT = 8
 
 @cache
 def forward(size: int) -> np.ndarray:
-    """int16 [8, 362]: the image of each point, and of PASS; points off the board are their own
-    image.
-    """
+    """int16 [8, 362]: the image of each point and of PASS; off the board each is its own image."""
     table = np.tile(np.arange(PASS + 1, dtype=np.int16), (COUNT, 1))
     row, column = np.divmod(np.arange(size * size), size)
     for k in range(COUNT):

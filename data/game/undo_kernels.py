@@ -73,9 +73,7 @@ def place_logged(b, v, colour, log, k):
 
 @kernel
 def undo(b, log, k):
-    """Take back the last `place_logged`; the board is as before in every field that means
-    something.
-    """
+    """Take back the last `place_logged`; every field that means something is as before."""
     entry = log[k]
     v = entry.vertex
     colour = b.colour[v]
@@ -126,9 +124,7 @@ def undo(b, log, k):
 
 @kernel
 def put_back(b, h, colour):
-    """Set a removed string on the board again, its last liberty still missing: the inverse of
-    `remove`.
-    """
+    """Put a removed string on the board again, its last liberty still missing: undoes `remove`."""
     b.n_empty -= b.stones[h]  # they stand at the end of the list
     u = h
     while True:

@@ -15,9 +15,7 @@ AROUND_CODES = 1 << 20
 
 @cache
 def images() -> np.ndarray:
-    """int64 [8, REACH]: which step each one becomes under each symmetry, those of
-    data/game/symmetry.py.
-    """
+    """int64 [8, REACH]: what each step becomes under each symmetry of `data/game/symmetry.py`."""
     number = {step: k for k, step in enumerate(STEPS)}
     table = np.empty((8, REACH), np.int64)
     for s in range(8):
@@ -55,8 +53,9 @@ def smallest(codes: np.ndarray, turned: Callable[[np.ndarray, int], np.ndarray])
 
 @cache
 def sensible_arounds() -> np.ndarray:
-    """bool [2^20]: whether a move there is neither suicide nor fills an own eye, as rollouts mean
-    it; ko is not seen.
+    """bool [2^20]: whether a move there is sensible for a rollout, ko left aside.
+
+    A sensible move is neither suicide nor fills an own eye.
     """
     codes = np.arange(AROUND_CODES)
     empty, breathes, foreign = (np.zeros(AROUND_CODES, bool) for _ in range(3))

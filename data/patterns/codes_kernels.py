@@ -55,8 +55,9 @@ CELL = np.array(
 
 @kernel
 def cell(b, u, colour):
-    """Without branches: an empty point's `head` and `libs` are old numbers that the table doesn't
-    heed.
+    """The cell of u, without branches.
+
+    An empty point's `head` and `libs` are old numbers, which the table ignores.
     """
     return CELL[
         np.uint8(colour > 0), np.uint8(b.colour[u] + 1), min(b.libs[b.head[u]], np.uint16(3))

@@ -51,8 +51,9 @@ def new_trail() -> Trail:
 
 @kernel
 def saves(b, v, colour):
-    """Whether an own string in atari has two liberties or more after the move, by extending,
-    capturing or connecting.
+    """Whether an own string in atari has two liberties or more after the move.
+
+    It may be saved by extending, capturing or connecting.
     """
     captures = False
     in_atari = False
@@ -85,8 +86,9 @@ def saves(b, v, colour):
 
 @kernel
 def frees(b, v, h, colour):
-    """Whether a string in atari, of `colour` and not itself beside v, stands beside the string h,
-    which is captured at v.
+    """Whether capturing string h at v frees a string of `colour` from atari.
+
+    That string stands beside h, and not beside v.
     """
     u = h
     while True:
@@ -132,8 +134,9 @@ def taken_by(b, v, colour, region):
 
 @kernel
 def nakade(region, n, slots):
-    """The slot of each of n emptied points, by the region's shape in its smallest image; False if
-    that is wider than six.
+    """The slot of each of n emptied points, by the shape of the region in its smallest image.
+
+    Returns False for a region that is wider than six.
     """
     best = np.uint64(0xFFFFFFFFFFFFFFFF)
     for s in range(8):
@@ -189,9 +192,7 @@ def place_in(v, s, top, left):
 
 @kernel
 def distance(v, u):
-    """Class 0 to 16 of how far apart two vertices are: dx + dy + max(dx, dy), which is 0 or 2 and
-    more.
-    """
+    """Class 0 to 16 of the distance dx + dy + max(dx, dy), which is 0, or 2 and more."""
     dx = abs(np.int64(v % STRIDE) - np.int64(u % STRIDE))
     dy = abs(np.int64(v // STRIDE) - np.int64(u // STRIDE))
     d = dx + dy + (dx if dx > dy else dy)
@@ -200,8 +201,9 @@ def distance(v, u):
 
 @kernel
 def find_trail(b, trail):
-    """The last two moves of a board, by when its stones were placed; 0 where one was a pass, or
-    its stone is gone.
+    """The last two moves of a board, found by when its stones were placed.
+
+    0 stands for a pass, and for a move whose stone is gone.
     """
     trail[0] = 0
     trail[1] = 0

@@ -1,4 +1,4 @@
-"""Files of pattern weights: one safetensors file, which is plain numbers behind a JSON header.
+"""Files of pattern weights: one safetensors file, plain numbers behind a JSON header.
 
 Nothing in it is ever run.
 
@@ -59,7 +59,7 @@ def checksum(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
 
 
 def read_patterns(path: str | Path) -> PatternWeights:
-    """Raise `PatternError`, one line, for whatever is wrong."""
+    """Read a file of pattern weights. Raises `PatternError` in one line for anything wrong."""
     path = Path(path).expanduser()
     if not path.is_file():
         raise PatternError(f"{path}: there is no such file of pattern weights")

@@ -36,9 +36,7 @@ class Words:
     shapes: np.ndarray  # int64: diamonds around a candidate
 
     def are_smallest(self) -> bool:
-        """Whether each word is the smallest of its eight images, and answers stand where answers
-        can.
-        """
+        """Whether each word is the smallest of its eight images, and each response is within reach."""
         turned = ((self.arounds, turned_arounds), (self.shapes, turned_diamonds))
         if ((self.responses & 31) >= REACH).any():
             return False
@@ -61,8 +59,9 @@ class Words:
 
 
 def weights_of_slots(sizes: dict[str, int]) -> list[int]:
-    """How many weights each slot has; one more for patterns that are no words, where a candidate
-    always has one.
+    """How many weights each slot has.
+
+    AROUND and SHAPE have one more, for patterns that are not in the vocabulary.
     """
     arounds, responses, shapes = sizes["arounds"] + 1, sizes["responses"], sizes["shapes"] + 1
     return [

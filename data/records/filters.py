@@ -1,6 +1,4 @@
-"""Which games are wanted: each filter refuses with a reason of its own, so that the report can
-count it.
-"""
+"""Which games are wanted: each filter refuses with its own reason, which the report counts."""
 
 import re
 from dataclasses import dataclass

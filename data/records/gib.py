@@ -57,8 +57,9 @@ def _decode(data: bytes) -> str:
 
 
 def _looks_chinese(characters: list[bytes]) -> bool:
-    """Nearly all bytes are characters in both: the words for dan and kyu tell, else how many would
-    be Hanja in Korean.
+    """Whether bytes that fit both charsets are Chinese rather than Korean.
+
+    The words for dan and kyu decide, else how many characters would be Hanja in Korean.
     """
     for word in ("段", "级"):
         if word.encode("gb18030") in characters:

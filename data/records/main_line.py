@@ -162,8 +162,9 @@ def _find_long_way(data: bytes, opened: set[int]) -> Iterator[MainLine]:
 
 
 def _has_lost_its_beginning(data: bytes, starts: list[int]) -> bool:
-    """Whether a game was under way before the first start, which then may be one of its
-    variations.
+    """Whether a game was under way before the first start.
+
+    Then that start may be one of its variations.
     """
     if _LOOSE_MOVE.search(data, 0, starts[0] if starts else len(data)):
         return True
@@ -173,8 +174,9 @@ def _has_lost_its_beginning(data: bytes, starts: list[int]) -> bool:
 
 
 def _read_straight_line(match: re.Match[bytes]) -> MainLine | None:
-    """None where the head is not as plain as the tail, or where half of a character may have
-    hidden a bracket.
+    """The line, or None if the head is not plain enough for the fast way.
+
+    None, too, if half of a character may have hidden a bracket.
     """
     head, tail = match[1], match[2]
     if len(head) > MAX_HEAD or (b"\\" in match[0] and _ESCAPING_HALF.search(match[0])):
@@ -188,8 +190,9 @@ def _read_straight_line(match: re.Match[bytes]) -> MainLine | None:
 
 
 def _find_starts(data: bytes) -> list[int]:
-    """Where a game surely starts, even if the one before was never closed; and the first place
-    that looks like one.
+    """Where a game surely starts, even if the one before was never closed.
+
+    The first place that looks like a start counts, too.
     """
     first = _ANY_START.search(data)
     if not first:
@@ -198,8 +201,9 @@ def _find_starts(data: bytes) -> list[int]:
 
 
 def _read_piece(piece: bytes, broken: bool) -> Iterator[MainLine]:
-    """The games of a piece that holds no sure start but its own: they are told apart by their
-    brackets alone.
+    """The games of a piece whose only sure start is its beginning.
+
+    Brackets alone tell them apart.
 
     `broken` says that it continues a broken game.
     """

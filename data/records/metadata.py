@@ -1,4 +1,4 @@
-"""What archives say about a game, in one form: komi, result, rank, date and names.
+"""Metadata of a game in one form: komi, result, rank, date and names.
 
 Pure functions that never raise.
 
@@ -64,8 +64,10 @@ def to_komi(
 
 
 def _is_fox(application: str, event: str) -> bool:
-    """Fox games re-saved by GNU Go 3.8 keep only its name; GNU Go itself would write `0.0` and
-    never a bare `0`.
+    """Whether the record comes from Fox.
+
+    Fox games re-saved by GNU Go 3.8 keep only its name; GNU Go itself would write `0.0`, never a bare
+    `0`.
     """
     application = application.lower()
     return "foxwq" in application or application.strip() == "gnu go:3.8" or "foxwq" in event.lower()
@@ -245,8 +247,9 @@ def from_rank(rank: int) -> str:
 
 @lru_cache(4096)
 def to_date(raw: bytes | str) -> str:
-    """The first day told, as YYYY-MM-DD, YYYY-MM or YYYY; an empty string if none is. 05/07/2003
-    tells a year only.
+    """The first day named, as YYYY-MM-DD, YYYY-MM or YYYY; '' if there is none.
+
+    05/07/2003 gives the year only.
     """
     text = _simplify(to_text(raw))
     match = _DATE.search(text) or _YEAR.search(text)
@@ -282,8 +285,9 @@ def _days_in(year: int, month: int) -> int:
 
 
 def to_text(raw: bytes | str, charset: str = "") -> str:
-    """The bytes as text: UTF-8, what the file declares, GB18030, Shift-JIS, Latin-1, whichever
-    fits first.
+    """The bytes as text in the first charset that fits.
+
+    These are tried: UTF-8, what the file declares, GB18030, Shift-JIS, Latin-1.
 
     What comes out can be written as UTF-8 and holds no NUL, whatever charset a hostile record
     names.
@@ -317,8 +321,9 @@ _LOST_BYTE = re.compile(rb"[\xe0-\xef](?:\?[\x80-\xbf]|[\x80-\xbf]?\?)")
 
 
 def _looks_like_damaged_utf8(raw: bytes) -> bool:
-    """Fox records went through a code page that turned some bytes into `?`; GB18030 would read
-    them as other words.
+    """Whether a code page has turned some bytes of UTF-8 into `?`, as in records of Fox.
+
+    GB18030 would read the rest as other words.
     """
     high = len(raw) - len(raw.translate(None, _HIGH_BYTES))
     whole = sum(map(len, _UTF8_CHARACTER.findall(raw)))

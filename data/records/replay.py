@@ -33,8 +33,7 @@ class Replayer:
         self.boards = new_boards(1, size)
 
     def legal_moves(self, record: GameRecord) -> tuple[int, int]:
-        """How many moves are legal from the start, and why it ends there (a constant of
-        `replay_kernels`).
+        """How many moves are legal from the start, and why it ends there (see `replay_kernels`).
 
         The board is left there, except for a malformed record.
         """
@@ -83,9 +82,7 @@ def find_problem(record: GameRecord, ply: int, why: int) -> Rejected:
 
 
 def is_put_back(record: GameRecord, point: int, ply: int) -> bool:
-    """Whether the stone that is on the point before this ply is a handicap stone that nobody
-    recorded.
-    """
+    """Whether the stone on the point before this ply is a handicap stone that nobody recorded."""
     placed = point in record.setup_point[record.setup_ply == 0]
     return record.implicit_handicap and placed and point not in record.moves[:ply]
 

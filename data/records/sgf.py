@@ -1,5 +1,6 @@
-"""SGF (or GIB) bytes to games: each becomes a `GameRecord`, or a `Rejected` with a reason from
-`REASONS`. Nothing is raised.
+"""SGF or GIB bytes to games: a `GameRecord` each, or a `Rejected` with a reason.
+
+The reasons are those of `REASONS`. Nothing is raised.
 
 Only the main line counts. `main_line.py` finds it; here its properties become moves, set-up and
 what is known about the game. Every move carries the colour of its property, so PL is not needed to
@@ -145,8 +146,9 @@ def _read_game(
 
 
 def _find_root(line: MainLine) -> dict[str, bytes]:
-    """What is known about the game: the first value of each property before the first move, in
-    whichever node.
+    """The first value of each property before the first move, in whichever node it stands.
+
+    This is what is known about the game.
     """
     root: dict[str, bytes] = {}
     for node in line.nodes:
@@ -214,8 +216,9 @@ class _Play:
             del self.moves[MAX_MOVES:], self.colours[MAX_MOVES:]
 
     def _read_node(self, node: list[tuple[str, list[bytes]]]) -> None:
-        """Set-up first, wherever in the node it stands, as it cannot follow the move; then the
-        moves in their order.
+        """Read set-up first, wherever it stands in the node, then the moves in their order.
+
+        Set-up cannot follow the move.
         """
         for name, values in node:
             if name in _SETUP:
@@ -408,8 +411,9 @@ def _describe_bytes(data: bytes) -> str:
 
 
 def _show(raw: bytes) -> str:
-    """Bytes for the eyes of people, whatever they are: as text if they are text, else with the odd
-    ones spelled out.
+    """Bytes as people can read them, at most 80 characters.
+
+    Text stays text; other bytes are spelled out.
     """
     raw = raw[:80]
     text = metadata.to_text(raw).strip()
