@@ -26,7 +26,7 @@ def compute_cores() -> int:
 
 
 def usable() -> set[int]:
-    """Numbers of the logical processors this process may run on; empty if the system has no list."""
+    """Numbers of the logical processors for this process; empty if the system has no list."""
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 

@@ -50,7 +50,7 @@ def hash_file(file: BinaryIO, start: int = 0) -> bytes:
 
 
 def write_digest(descriptor: int) -> None:
-    """Put the checksum into the user block of a finished HDF5 file, open for reading and writing."""
+    """Put the checksum into the user block of a finished HDF5 file, open to read and write."""
     with open(descriptor, "rb", closefd=False) as file:
         block = make_block(hash_file(file, BLOCK).hex())
     if os.pwrite(descriptor, block, 0) != BLOCK:

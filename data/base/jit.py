@@ -101,7 +101,7 @@ from numba import types  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
 config: Any = numba.config  # its names are made at run time
-config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]  # somebody may have imported Numba before us
+config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]  # Numba may have been imported before us
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -115,8 +115,8 @@ def kernel(function: Callable[..., Any]) -> Any:
 def one_at_a_time(save: Callable[..., None]) -> Callable[..., None]:
     """Save under a lock.
 
-    Numba picks a file name from its index without one, so two processes could pick the same name for
-    two signatures.
+    Numba picks a file name from its index without one, so two processes could pick the same name
+    for two signatures.
     """
 
     def save_locked(*args: Any) -> None:

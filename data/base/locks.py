@@ -18,9 +18,9 @@ class Taken(Mistake):
 
 
 def take(file: IO[Any]) -> bool:
-    """Whether nobody else has it.
+    """Take the lock; False if another process has it.
 
-    Where a system or a file system knows no locks nobody has: two at once are the user's risk.
+    Systems and file systems without locks always return True: two at once are the user's risk.
     """
     try:
         import fcntl

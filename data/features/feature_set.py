@@ -27,7 +27,8 @@ FEATURES = (
     Feature(
         "turns_since",
         8,
-        "stones: turns since the stone was placed, 1 for the last move; set-up stones are in the last plane",
+        "stones: turns since the stone was placed, 1 for the last move; "
+        "set-up stones are in the last plane",
     ),
     Feature("liberties", 8, "stones: liberties of the string"),
     Feature(

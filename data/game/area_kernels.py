@@ -6,7 +6,7 @@ from data.base.jit import kernel
 from data.game.board_kernels import ADJ, VERTICES, WALL
 from data.game.coords import EMPTY
 
-DAME = 3  # mark of `area` while it runs: visited, and owned by nobody
+DAME = 3  # mark of `area` while it runs: visited, without an owner
 REGION_OWNER = (DAME, 1, -1, DAME)  # by what an empty region touches: nothing, Black, White, both
 REGION_POINTS = (0, 1, -1, 0)
 

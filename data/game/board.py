@@ -1,14 +1,15 @@
-"""`Board`: the game with its rules checked, for whoever is not a compiled loop.
+"""`Board`: the game with its rules checked, for everything but compiled loops.
 
-A `Board` owns one record (see `board_kernels.py`, where the rules are written) and the history
-that superko asks. Points are integers from the top left and `PASS` (see `coords.py`); colours are
-`BLACK` +1 and `WHITE` -1. Whatever is not allowed raises `IllegalMove` or another ValueError with
-one clear sentence, and leaves the board as it was.
+A `Board` owns one record (see `board_kernels.py`, where the rules are written) and the history for
+superko. Points are integers from the top left and `PASS` (see `coords.py`). Colours are `BLACK` +1
+and `WHITE` -1. A forbidden call raises `IllegalMove` or another ValueError with one clear
+sentence, and leaves the board unchanged.
 
-Rules: suicide is forbidden unless `suicide=True` (then of two stones or more, as Tromp-Taylor has
-it); `ko` is one of `KO_RULES`; two passes end the game, which `ended` reports and nothing
-enforces: clean-up may go on after them; `score` counts area, which Tromp-Taylor and Chinese rules
-share.
+Rules:
+- Suicide is forbidden unless `suicide=True`; then of two stones or more, as in Tromp-Taylor rules.
+- `ko` is one of `KO_RULES`.
+- Two passes end the game. `ended` reports it, but play may go on, to take dead stones.
+- `score` counts area, as Tromp-Taylor and Chinese rules do.
 """
 
 import math
@@ -40,7 +41,6 @@ KO_RULES = {
     "situational": "no whole-board position may come back with the same player to move",
     "simple": "only the immediate recapture of a single stone is forbidden",
 }
-
 
 REFUSALS = {
     "occupied": "there is a stone already",

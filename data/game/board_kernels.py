@@ -1,18 +1,23 @@
 """The rules as compiled loops over one record: a board.
 
-Inside kernels a point is a *vertex* of a padded board: `(row + 1) * 20 + column + 1`, with wall
-around, so that every size up to 19 is the same code. Colours are +1 Black, -1 White, 0 empty,
-`WALL` outside. All indices are unsigned: a signed one makes Numba test for wrap-around at every
-access.
+Inside kernels a point is a *vertex* of a padded board: `(row + 1) * 20 + column + 1`, with a wall
+around it, so that one code serves every size up to 19. `vertices(size)` lists the vertices of all
+points. Colours are +1 Black, -1 White, 0 empty, and `WALL` outside. All indices are unsigned: with
+a signed one Numba tests for wrap-around at every access.
 
-A string is known by its *head*, the vertex of one of its stones. `head[v]` is the head of the
-stone on v, `next[v]` the next stone of the same string in a circle; two circles become one by
-swapping two successors. At the head's index stand the string's `stones`, `libs` and `bits`: the
-set of its liberties, one bit a vertex. Bits in vertex order are in point order too. Sets make
-liberties exact at a merge (an OR and a count), and give their union with a few instructions where
-planes ask for it.
+A string is identified by its *head*, the vertex of one of its stones:
 
-Nothing here checks its arguments: `place` wants a legal move. `board.py` is the checked door.
+    head[v]             the head of the string on v
+    next[v]             the next stone of that string, in a circle
+    stones, libs, bits  at the head: how many stones and liberties, and the set of liberties
+
+Two circles become one when two successors are swapped. `bits` has one bit a vertex, in the order
+of points. So a merge is an OR and a count, and planes get the union of liberties in a few
+instructions.
+
+Kernels do not check their arguments: `place` takes a legal move. `board.py` checks. Beside this
+file are `legality_kernels.py` (which moves are legal), `undo_kernels.py` (take moves back),
+`area_kernels.py` (count the score) and `ladder_kernels.py`.
 """
 
 from functools import cache
@@ -55,7 +60,7 @@ BOARD = np.dtype(
 
 
 def offsets(steps: tuple[int, ...]) -> np.ndarray:
-    """uint16 [vertices, 4]: the neighbours of each vertex in the given steps, on the largest board."""
+    """uint16 [vertices, 4]: the neighbours of each vertex in the given steps, up to 19x19."""
     table = np.zeros((VERTICES, len(steps)), np.uint16)
     for row in range(MAX_SIZE):
         for column in range(MAX_SIZE):
@@ -180,7 +185,10 @@ def rebuild(b):
 
 @kernel
 def gather_string(b, first):
-    """Make the stones connected to `first`, none of them in a string yet, a string with that head."""
+    """Make `first` and the stones connected to it one string, with `first` as its head.
+
+    None of them may belong to a string yet.
+    """
     b.head[first] = first
     b.next[first] = first
     b.stones[first] = 1

@@ -1,15 +1,17 @@
 """Ladders: is a string caught if the attacker goes on giving atari, and does a reply save it?
 
-One question is asked over and over: does this move *work*? The attacker's move works if no reply
-of the defender does; the defender's works if it leaves the string three liberties, or two of which
-neither works for the attacker. The defender, in atari, may capture any attacking string in atari
-that touches his, or extend; the attacker tries both liberties. Simple ko binds both, nobody
-passes. A reading that gets `MAX_DEPTH` plies deep or has made `MAX_MOVES` board moves ends with
-the string not caught.
+Both questions ask whether a move *works*:
+- The attacker's move works if no reply of the defender works. The attacker tries both liberties.
+- The defender's reply works if the string then has three liberties, or two of which neither works
+  for the attacker. The defender, in atari, extends or captures an attacking string in atari that
+  touches the string.
+
+Simple ko binds both, and nobody passes. A reading that is `MAX_DEPTH` plies deep or has made
+`MAX_MOVES` board moves ends with the string not caught.
 
 Most questions are answered before a stone is put down, by counting the liberties that the
-extension would have. Stones that are put down are taken back by `undo`; no board is copied. The
-working space is `steps`, one entry a ply, from `new_steps`.
+extension would have. `undo` takes stones back; no board is copied. The working space is `steps`
+from `new_steps`, one entry a ply.
 """
 
 import numpy as np
@@ -118,7 +120,7 @@ def begin(b, a, s, attacks, steps, depth):
 
 @kernel
 def next_answer(b, steps, depth, colour):
-    """Take the next legal answer to the move at `depth` from its list; NO_VERTEX if none is left."""
+    """Take the next legal answer to the move at `depth`; NO_VERTEX if none is left."""
     step = steps[depth]
     for w in range(WORDS):
         while step.answers[w]:

@@ -1,10 +1,11 @@
-"""The eight symmetries of the board as permutations of points: the only implementation there is.
+"""The eight symmetries of the board as permutations of points, in one place.
 
 Symmetry k maps a point (row, column): if k & 4, row and column are swapped first; then if k & 1,
 row -> n-1-row; then if k & 2, column -> n-1-column. Symmetry 0 is the identity. Planes, moves and
 records are turned by the same table:
 
-    forward(size)[k, p]  is where point p goes          backward(size)[k, q]  is which point comes to q
+    forward(size)[k, p]    where point p goes
+    backward(size)[k, q]   which point comes to q
     turned = planes[..., backward(size)[k, : size**2]]      turned_move = forward(size)[k, move]
 
 Both tables map `PASS` to itself.

@@ -50,7 +50,10 @@ class Tables:
         return Tables(kind, size, tables)
 
     def describe(self, games: Games, rows: np.ndarray, plies: np.ndarray) -> np.ndarray:
-        """Features of the positions before `plies` of games `rows`: int32 [positions, points, slots].
+        """Features int32 [positions, points, slots] of positions of recorded games.
+
+        Position n is before ply `plies[n]` of game `rows[n]`. Raises `DatasetError` if a game is not
+        legal.
 
         Not for several threads with the same `games`.
         """

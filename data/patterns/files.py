@@ -71,7 +71,8 @@ def read_patterns(path: str | Path) -> PatternWeights:
                 raise PatternError(f"{path}: not pattern weights of this project")
             if (schema := about.get("schema")) != SCHEMA and schema not in OLDER:
                 raise PatternError(
-                    f"{path}: pattern weights of schema {schema!r}, this program reads {SCHEMA}; train again"
+                    f"{path}: pattern weights of schema {schema!r}, "
+                    f"this program reads {SCHEMA}; train again"
                 )
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dict)
     except PatternError:
@@ -121,14 +122,16 @@ def read_patterns(path: str | Path) -> PatternWeights:
     words = Words(*(arrays[name] for name in names))
     if not words.are_smallest():
         raise PatternError(
-            f"{path}: some of its patterns are not the smallest of their images, and would never be found"
+            f"{path}: some of its patterns are not the smallest of their images, "
+            "and would never be found"
         )
     weights = arrays["weights"]
     if weights.dtype != np.float32 or weights.shape != (
         first_of_slots(about["kind"], words.sizes())[-1],
     ):
         raise PatternError(
-            f"{path}: its weights are {weights.dtype} {weights.shape}, not one float32 for each of its patterns"
+            f"{path}: its weights are {weights.dtype} {weights.shape}, "
+            "not one float32 for each of its patterns"
         )
     if not np.isfinite(weights).all():
         raise PatternError(f"{path}: some of its weights are no numbers")

@@ -19,8 +19,20 @@ KINDS = {"rollout": ROLLOUT_SLOTS, "tree": TREE_SLOTS}
 PLACES = 55
 STEP_CLASSES = 5
 DISTANCES = 17
-SLOT_NAMES = ("around", "place", "near last", "response", "response pattern", "save atari", "nakade", "near before", "diamond",
-              "self-atari", "last-move distance", "distance to the move before")  # fmt: skip
+SLOT_NAMES = (
+    "around",
+    "place",
+    "near last",
+    "response",
+    "response pattern",
+    "save atari",
+    "nakade",
+    "near before",
+    "diamond",
+    "self-atari",
+    "last-move distance",
+    "distance to the move before",
+)
 
 
 class PatternError(Mistake):
@@ -36,7 +48,7 @@ class Words:
     shapes: np.ndarray  # int64: diamonds around a candidate
 
     def are_smallest(self) -> bool:
-        """Whether each word is the smallest of its eight images, and each response is within reach."""
+        """Whether each word is the smallest of its images, and each response is within reach."""
         turned = ((self.arounds, turned_arounds), (self.shapes, turned_diamonds))
         if ((self.responses & 31) >= REACH).any():
             return False

@@ -1,4 +1,4 @@
-"""The hash that tells whether two records are the same game, equal for a game and its mirror images.
+"""The hash that tells whether two records are the same game: equal for its mirror images, too.
 
 The number must never change between versions, because splits follow from it: adding archives never
 moves a game to another side. So the mixing is spelled out here and its values are pinned by a

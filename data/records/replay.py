@@ -18,7 +18,8 @@ REASONS = {
     "malformed record": "a point off the board, or a colour that is none",
     "illegal move": "a recorded move is not legal (a stone is there, ko, or suicide)",
     "illegal setup": "set-up leaves a string without a liberty",
-    "handicap contradicted": "a recorded move falls on a handicap stone that was announced and not recorded",
+    "handicap contradicted": "a recorded move falls on a handicap stone that was announced "
+    "and not recorded",
     "no legal moves": "nothing is left of the game but passes",
 }
 WORDS = {kernels.OCCUPIED: "there is a stone already", kernels.KO: "ko", kernels.SUICIDE: "suicide"}
