@@ -141,7 +141,7 @@ def test_old_nets_play() -> None:
 # --- runs
 
 
-def test_an_old_run_goes_on_where_it_ended(scripts: Scripts) -> None:
+def test_an_old_run_resumes_where_it_ended(scripts: Scripts) -> None:
     """With the same batches and the same state of the optimiser, or the loss would be another."""
     assert "at step 40 of 60" in scripts.good("resume policy").replace("\n", " ")
     with (scripts.folder / "policy_run" / "metrics.csv").open(newline="") as lines:
@@ -149,7 +149,7 @@ def test_an_old_run_goes_on_where_it_ended(scripts: Scripts) -> None:
     assert losses == pytest.approx([4.3708, 4.3514], abs=1e-3)
 
 
-def test_an_old_run_of_symmetric_layers_and_muon_goes_on(scripts: Scripts) -> None:
+def test_an_old_run_of_symmetric_layers_and_muon_resumes(scripts: Scripts) -> None:
     assert "at step 40 of 60" in scripts.good("resume value").replace("\n", " ")
     assert (scripts.folder / "value_run" / "checkpoints" / "last.ckpt").stat().st_mtime > (
         FILES / "value_run" / "checkpoints" / "last.ckpt"
@@ -162,7 +162,7 @@ def test_an_old_sweep_is_reported_as_before(scripts: Scripts) -> None:
         assert (scripts.folder / "sweep" / name).read_bytes() == (FILES / "sweep" / name).read_bytes()
 
 
-def test_an_old_match_is_gone_on_with(scripts: Scripts) -> None:
+def test_an_old_match_continues(scripts: Scripts) -> None:
     """Nothing is left to play; the same figures come out of the old results."""
     assert "2 games, 2 played before" in scripts.good("match").replace("\n", " ")
     found, before = (json.loads((at / "match" / "summary.json").read_text()) for at in (scripts.folder, FILES))
