@@ -6,7 +6,6 @@ Each test draws with the public functions of the project. `make golden` rewrites
 import os
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from mcts.protocols import Limits, Report
 from mcts.report import to_table
 from mcts.search import Search
 from tests.boards import board_from
+from tests.damage import script
 from tests.gtp_talk import Talk
 from tests.own_games import collect, contents, write_folder
 from tests.support.golden import FOLDER, HINT, VARIABLE, golden, names_in_tests
@@ -243,10 +243,10 @@ MEASURED = (  # what differs from run to run or with versions of HDF5 and Zstand
 
 def test_golden_report_of_a_build(tmp_path: Path) -> None:
     write_folder(tmp_path / "games", {**contents(collect(12, moves=30, seed=5)), **BROKEN_RECORDS})
-    script = Path(__file__).resolve().parents[1] / "pipelines" / "build_dataset.py"
     options = ["source=games", "output=games.h5", "size=9", "executor.workers=1", "splits.validation=0.2"]
+    line = script("build_dataset", *options)
     done = subprocess.run(
-        [sys.executable, str(script), *options], cwd=tmp_path, env={**os.environ, "COLUMNS": "80"},
+        line, cwd=tmp_path, env={**os.environ, "COLUMNS": "80"},
         capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
