@@ -37,16 +37,15 @@ from data.hdf5 import CHUNK, POSITION_COLUMNS, SCHEMA
 from data.identity import SPLITS
 from data.jit import cache_folder
 from data.members import Limits, Member, ReadStats
+from data.version import version
 from data.words import count_of
 from data.work_folder import BuildError, Manifest, WorkFolder, hash_code, refuse_difference, report_path, work_folder
 
 BYTES_A_PART = 8 << 20  # of SGF; whichever is reached first, this or PartSizes.files
 PROJECTED_BYTES = 60  # a position on disk at 19x19, for the projection; measured: see the README
-VERSION = "0.1.0"
 # Options that decide whether a build goes on, and not what it makes; and how it is cut, which the finished file does not show.
 NOT_IN_MANIFEST = ("damaged", "max_reject_rate")
 NOT_IN_RESULT = (*NOT_IN_MANIFEST, "parts")
-
 
 PLAN_COLUMNS = {
     "part": np.int32,  # number of the part
@@ -497,7 +496,7 @@ def assemble(
     progress.begin("assembling", plan.positions, "positions")
     with NewFile(folder.whole) as new:
         hdf5.write_identification(
-            new.file, size=size, layout=options.layout, config=describe(options), sources=sources, version=VERSION
+            new.file, size=size, layout=options.layout, config=describe(options), sources=sources, version=version()
         )
         new.file.attrs["split_games"] = json.dumps(splits)
         new.file.attrs["split_rows"] = json.dumps(rows)

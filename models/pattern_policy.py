@@ -23,7 +23,7 @@ class PatternPolicy:
         self.patterns = patterns
         self.size = size
         self.tables = Tables.of(patterns.words, patterns.kind, size)
-        net = {"_target_": "models.rollout_net.PatternNet", "kind": patterns.kind, **patterns.words.sizes()}
+        net = {"_target_": f"{__package__}.rollout_net.PatternNet", "kind": patterns.kind, **patterns.words.sizes()}
         self.card = Card(name, "policy", size, SLOT_NAMES[: self.tables.slots], net, len(patterns.weights))
 
     @staticmethod

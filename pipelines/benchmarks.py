@@ -280,7 +280,7 @@ def loader(material: Material) -> float:
 def memory(material: Material) -> float:
     """In a process of its own: a peak is never forgotten."""
     program = (
-        "import resource, sys; from pipelines.benchmarks import *; "
+        f"import resource, sys; from {__name__} import *; "
         "m = Material(sys.argv[1], 10**9); m.build(1, 'memory.h5'); m.clear(); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
@@ -306,9 +306,11 @@ def warm_start(material: Material) -> float:
 
 def start_seconds(cache: Path) -> float:
     """A new process that imports the rules, plays, scores and undoes a move, and runs a rollout."""
+    ours = __name__.rpartition("pipelines")[0]  # `lambdago.` in an installation
+    modules = [f"{ours}{name}" for name in ("data.board", "data.board_kernels", "mcts.rollout_kernels")]  # wheel: kept
     program = (
-        "import numpy as np; from data.board import Board; from data.board_kernels import *; "
-        "from mcts.rollout_kernels import *; board = Board(19); board.play(60); board.score(); board.undo(); "
+        f"import numpy as np; from {modules[0]} import Board; from {modules[1]} import *; from {modules[2]} import *; "
+        "board = Board(19); board.play(60); board.score(); board.undo(); "
         "uniform_rollouts(new_boards(2, 19), 1, new_state(1), 1, np.zeros(VERTICES, np.int8))"
     )
     started = time.perf_counter()

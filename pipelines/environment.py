@@ -11,6 +11,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent
+PACKAGE = __name__.rpartition(".")[0] or "pipelines"  # of the scripts: `pipelines`, in a wheel `lambdago.pipelines`
+
+umbrella = ""  # the path of the program `lambdago`, where it started the script
 
 # The program that an installation puts beside its Python, for each script.
 PROGRAMS = {
@@ -44,11 +47,14 @@ def check_packages() -> None:
 def start_of_command(script: str) -> list[str]:
     """The words that start `script` in the way in which the script that runs now was started."""
     program = Path(sys.argv[0])
+    if umbrella:
+        name = Path(umbrella).name
+        return [name if shutil.which(name) else umbrella, PROGRAMS[script].removeprefix("lambdago-")]
     if program.name in PROGRAMS.values():
         other = PROGRAMS[script]
         return [other if shutil.which(other) else str(program.with_name(other))]
-    if str(getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", "")).startswith("pipelines."):
-        return [python(), "-m", f"pipelines.{script}"]
+    if str(getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", "")).startswith(f"{PACKAGE}."):
+        return [python(), "-m", f"{PACKAGE}.{script}"]
     if program.suffix == ".py" and program.stem in PROGRAMS:
         return [python(), str(program.with_name(f"{script}.py"))]
     return ["python", f"pipelines/{script}.py"]  # called from a test, a notebook or the worker of a sweep

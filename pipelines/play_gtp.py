@@ -22,6 +22,7 @@ from pipelines import environment  # noqa: F401  (first: says what to do where p
 from omegaconf import DictConfig
 
 from data.cores import available_cores
+from data.version import version
 from pipelines.options import OptionError
 from pipelines.thinkers import Thinkers, checked_numbers, counted, thinker_options
 from pipelines.wiring import explain, plain, script
@@ -140,16 +141,6 @@ def say(text: str) -> None:
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{text}\n")  # in one piece: the game and the loading of nets speak from two threads
         sys.stderr.flush()
-
-
-def version() -> str:
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as of
-
-    try:
-        return of("lambdago")
-    except PackageNotFoundError:  # run from a checkout
-        return "from source"
 
 
 @script("play_gtp")

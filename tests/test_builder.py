@@ -154,11 +154,6 @@ def test_the_file_tells_what_it_is(built, sources):
         assert planes.chunks == (CHUNK, 81, 6) and set(planes._filters) == {"32015"} and planes.dtype == np.uint8
 
 
-def test_the_program_has_one_version():
-    pyproject = (builder.__file__ and (hdf5.Path(builder.__file__).parents[1] / "pyproject.toml")).read_text()
-    assert f'version = "{builder.VERSION}"' in pyproject
-
-
 # --- splits
 
 
