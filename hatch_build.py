@@ -40,7 +40,7 @@ class CannotRewrite(Exception):
     """A file holds a name that the wheel would get wrong; the message is one line with file and line."""
 
 
-class LambdaGoWheel(BuildHookInterface):  # type: ignore[type-arg]
+class LambdaGoWheel(BuildHookInterface):
     """Fills the standard wheel; hatchling itself selects nothing for it (`bypass-selection`)."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -69,14 +69,24 @@ class LambdaGoWheel(BuildHookInterface):  # type: ignore[type-arg]
 def write_package(root: Path, files: Iterable[str], folder: Path) -> None:
     """Write the one package of the wheel into `folder`."""
     files = [DOOR, *sorted(files)]
-    modules = {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in files if name.endswith(".py")}
+    modules = {
+        name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for name in files
+        if name.endswith(".py")
+    }
     for name in files:
         target = folder / ("__init__.py" if name == DOOR else name)
         target.parent.mkdir(parents=True, exist_ok=True)
         if name.endswith(".py"):
-            target.write_text(rewrite_python((root / name).read_text(encoding="utf-8"), name, modules), encoding="utf-8")
+            target.write_text(
+                rewrite_python((root / name).read_text(encoding="utf-8"), name, modules),
+                encoding="utf-8",
+            )
         elif name.endswith((".yaml", ".yml")):
-            target.write_text(rewrite_yaml((root / name).read_text(encoding="utf-8"), name, modules), encoding="utf-8")
+            target.write_text(
+                rewrite_yaml((root / name).read_text(encoding="utf-8"), name, modules),
+                encoding="utf-8",
+            )
         else:
             shutil.copyfile(root / name, target)
     (folder / "py.typed").touch()
@@ -146,9 +156,13 @@ def check_strings(tree: ast.AST, text: str, name: str, modules: set[str]) -> Non
         if any(KEPT in line for line in span):
             continue
         if found := CODE.search(node.value):
-            raise CannotRewrite(f"{name}:{node.lineno}: a program in a string imports ours ({found[0].strip()}); use __name__")
+            raise CannotRewrite(
+                f"{name}:{node.lineno}: a program in a string imports ours ({found[0].strip()}); use __name__"
+            )
         if named := names_module(node.value, modules):
-            raise CannotRewrite(f"{name}:{node.lineno}: a string names the module {named}; use __package__, or add {KEPT}")
+            raise CannotRewrite(
+                f"{name}:{node.lineno}: a string names the module {named}; use __package__, or add {KEPT}"
+            )
 
 
 def strings(tree: ast.AST) -> Iterator[Any]:

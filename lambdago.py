@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from data import Board, DatasetFile, GameRecord, GoDataModule, read_games
     from mcts import Limits, Player, Search, SearchParams
     from models import open_net
-    from pipelines.thinkers import open_search
+    from pipelines.engine.thinkers import open_search
 
     __version__: str
 
@@ -43,13 +43,14 @@ HOMES = {
     "data": ("Board", "DatasetFile", "GameRecord", "GoDataModule", "read_games"),
     "mcts": ("Limits", "Player", "Search", "SearchParams"),
     "models": ("open_net",),
-    "pipelines.thinkers": ("open_search",),  # wheel: kept
-    "pipelines.commands": ("main",),  # wheel: kept
+    "pipelines/engine/thinkers": ("open_search",),
+    "pipelines/shell/commands": ("main",),
 }
 
 
-def module(name: str) -> Any:
-    """Import one of the project's modules by its name in the checkout."""
+def module(path: str) -> Any:
+    """Import one of the project's modules by its path in the checkout, without `.py`."""
+    name = path.replace("/", ".")
     return import_module(f"{__package__}.{name}" if __package__ else name)
 
 
@@ -58,9 +59,9 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(module(home), name)
     if name == "__version__":
-        return module("data.version").version()  # wheel: kept
-    if not name.startswith("_") and name in module("pipelines.environment").PROGRAMS:  # wheel: kept
-        return module(f"pipelines.{name}").main
+        return module("data/base/version").version()
+    if not name.startswith("_") and name in module("pipelines/shell/environment").PROGRAMS:
+        return module(f"pipelines/{name}").main
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -5,24 +5,24 @@ Public names are imported when they are first used, so `import data` loads nothi
 
 from typing import TYPE_CHECKING
 
-from data.lazy import lazy
+from data.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from data.board import Board
-    from data.datamodule import GoDataModule
-    from data.hdf5 import DatasetFile
+    from data.dataset.layout import DatasetFile
+    from data.game.board import Board
     from data.library import read_games
-    from data.record import GameRecord
+    from data.loading.datamodule import GoDataModule
+    from data.records.record import GameRecord
 
 __all__ = ["Board", "DatasetFile", "GameRecord", "GoDataModule", "read_games"]
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "Board": "board",
-        "DatasetFile": "hdf5",
-        "GameRecord": "record",
-        "GoDataModule": "datamodule",
+        "Board": "game.board",
+        "DatasetFile": "dataset.layout",
+        "GameRecord": "records.record",
+        "GoDataModule": "loading.datamodule",
         "read_games": "library",
     },
 )

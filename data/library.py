@@ -6,15 +6,17 @@ A build reads in parallel, filters and reports; this function only reads and che
 from collections.abc import Iterator
 from pathlib import Path
 
-from data.archives import find_sources, read_members
-from data.members import Limits
-from data.record import GameRecord, Rejected
-from data.replay import Replayer
-from data.sgf import ReadOptions
-from data.sgf import read_games as read_file
+from data.records.record import GameRecord, Rejected
+from data.records.replay import Replayer
+from data.records.sgf import ReadOptions
+from data.records.sgf import read_games as read_file
+from data.sources.find import find_sources, read_members
+from data.sources.members import Limits
 
 
-def read_games(*paths: str | Path, size: int = 19, rejected: list[Rejected] | None = None) -> Iterator[GameRecord]:
+def read_games(
+    *paths: str | Path, size: int = 19, rejected: list[Rejected] | None = None
+) -> Iterator[GameRecord]:
     """Yield the games of boards of this size, up to their first illegal move.
 
     A path names a file of games (SGF, GIB), a folder, an archive (zip, tar, 7z) or a pattern with `*`. What is no such

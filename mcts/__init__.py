@@ -5,14 +5,22 @@ Public names are imported when they are first used, so `import mcts` loads nothi
 
 from typing import TYPE_CHECKING
 
-from data.lazy import lazy
+from data.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from mcts.params import SearchParams
-    from mcts.player import Player
-    from mcts.protocols import Limits
-    from mcts.search import Search
+    from mcts.play.player import Player
+    from mcts.search.params import SearchParams
+    from mcts.search.protocols import Limits
+    from mcts.search.search import Search
 
 __all__ = ["Limits", "Player", "Search", "SearchParams"]
 
-__getattr__, __dir__ = lazy(__name__, {"Limits": "protocols", "Player": "player", "Search": "search", "SearchParams": "params"})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "Limits": "search.protocols",
+        "Player": "play.player",
+        "Search": "search.search",
+        "SearchParams": "search.params",
+    },
+)

@@ -5,11 +5,11 @@ Public names are imported when they are first used, so `import models` does not 
 
 from typing import TYPE_CHECKING
 
-from data.lazy import lazy
+from data.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from models.inference import open_net
+    from models.answering.inference import open_net
 
 __all__ = ["open_net"]
 
-__getattr__, __dir__ = lazy(__name__, {"open_net": "inference"})
+__getattr__, __dir__ = lazy(__name__, {"open_net": "answering.inference"})
