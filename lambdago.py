@@ -13,8 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from data import Board, DatasetFile, GameRecord, GoDataModule, read_games
-    from mcts import Limits, Player, Search, SearchParams
+    from data import (
+        Board,
+        DatasetFile,
+        GameRecord,
+        GoDataModule,
+        from_gtp,
+        read_games,
+        to_gtp,
+    )
+    from mcts import Limits, Manners, Player, Search, SearchParams
     from models import open_net
     from pipelines.engine.thinkers import open_search
 
@@ -28,20 +36,31 @@ __all__ = [
     "GameRecord",
     "GoDataModule",
     "Limits",
+    "Manners",
     "Player",
     "Search",
     "SearchParams",
+    "from_gtp",
     "open_net",
     "open_search",
     "read_games",
+    "to_gtp",
 ]
 
 PRETRAINED = Path(__file__).resolve().parent / "models" / "pretrained"  # the nets that ship
 SAMPLE_GAMES = Path(__file__).resolve().parent / "data" / "sample_games"
 
 HOMES = {
-    "data": ("Board", "DatasetFile", "GameRecord", "GoDataModule", "read_games"),
-    "mcts": ("Limits", "Player", "Search", "SearchParams"),
+    "data": (
+        "Board",
+        "DatasetFile",
+        "GameRecord",
+        "GoDataModule",
+        "from_gtp",
+        "read_games",
+        "to_gtp",
+    ),
+    "mcts": ("Limits", "Manners", "Player", "Search", "SearchParams"),
     "models": ("open_net",),
     "pipelines/engine/thinkers": ("open_search",),
     "pipelines/shell/commands": ("main",),

@@ -10,11 +10,12 @@ from data.base.lazy import lazy
 if TYPE_CHECKING:
     from data.dataset.layout import DatasetFile
     from data.game.board import Board
+    from data.game.coords import from_gtp, to_gtp
     from data.library import read_games
     from data.loading.datamodule import GoDataModule
     from data.records.record import GameRecord
 
-__all__ = ["Board", "DatasetFile", "GameRecord", "GoDataModule", "read_games"]
+__all__ = ["Board", "DatasetFile", "GameRecord", "GoDataModule", "from_gtp", "read_games", "to_gtp"]
 
 __getattr__, __dir__ = lazy(
     __name__,
@@ -23,6 +24,8 @@ __getattr__, __dir__ = lazy(
         "DatasetFile": "dataset.layout",
         "GameRecord": "records.record",
         "GoDataModule": "loading.datamodule",
+        "from_gtp": "game.coords",
         "read_games": "library",
+        "to_gtp": "game.coords",
     },
 )

@@ -2,7 +2,6 @@
 
 import ast
 import difflib
-import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -37,7 +36,7 @@ def main() -> int | None:
 
 
 def listing() -> str:
-    """Return the commands, one a line, with the first line of each script's docstring."""
+    """Return the commands, one a line, each with the first sentence of its docstring."""
     width = max(map(len, COMMANDS))
     lines = [f"  lambdago {name:{width}}  {summary(script)}" for name, script in COMMANDS.items()]
     usage = "lambdago <command> key=value ...    (lambdago <command> --help explains every key)"
@@ -45,14 +44,10 @@ def listing() -> str:
 
 
 def summary(script: str) -> str:
-    """Read what a script does without importing it."""
+    """Read what a script does, without importing it and without the command of a checkout."""
     tree = ast.parse((FOLDER / f"{script}.py").read_text(encoding="utf-8"))
-    first = (ast.get_docstring(tree) or "").partition("\n")[0]
-    return re.sub(
-        r"python pipelines/(\w+)\.py",
-        lambda found: f"lambdago {PROGRAMS[found[1]].removeprefix(PREFIX)}",
-        first,
-    )
+    first = (ast.get_docstring(tree) or "").partition("\n\n")[0].replace("\n", " ")
+    return first.partition(": `python pipelines/")[0].rstrip(".")
 
 
 def suggestion(name: str) -> str:
