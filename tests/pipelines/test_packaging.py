@@ -19,8 +19,10 @@ from pathlib import Path
 import pytest
 
 import lambdago
+from models.files.checkpoint import load_net
 from pipelines.shell import commands, environment
 from pipelines.shell.environment import PROGRAMS, start_of_command
+from tests.support.tiny_dataset import make_dataset
 
 ROOT = Path(lambdago.__file__).resolve().parent
 PACKAGES = ("data", "models", "mcts", "pipelines", "conf")
@@ -368,6 +370,33 @@ def test_an_installation_goes_from_games_to_an_answer_where_one_stands(run: Run)
         rf"= \n\n= ([A-J][1-9]|pass)\n\n= {re.escape(lambdago.__version__)}\n\n= \n\n", answers
     ), answers
     assert {"games.h5", "run", "net"} <= set(os.listdir(run.folder))  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_runs_cross_between_an_installation_and_a_checkout(run: Run, tmp_path: Path) -> None:
+    dataset = make_dataset(tmp_path)
+    small = ["model=policy_resnet", "model.net.filters=8", "model.net.hidden=8"]
+    words = [*small, "model.net.blocks=1", "debug=one_batch", f"dataset={dataset}", "logger=none"]
+    words += ["threads=1", "trainer.accelerator=cpu"]
+    here = [sys.executable, str(ROOT / "pipelines" / "train_model.py")]
+    run("lambdago-train", *words, "output=there", folder=tmp_path)
+    subprocess.run([*here, *words, "output=here"], cwd=tmp_path, check=True, capture_output=True)
+    assert "_target_: lambdago.models" in (tmp_path / "there/config.yaml").read_text()
+    assert "_target_: models" in (tmp_path / "here/config.yaml").read_text()
+
+    said = subprocess.run(
+        [*here, "resume=there", "steps=2"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert "/there/checkpoints/last.ckpt, at step 1 of 2" in said.stdout
+    said = run("lambdago", "train", "resume=here", "steps=2", folder=tmp_path)
+    assert "/here/checkpoints/last.ckpt, at step 1 of 2" in said.stdout
+
+    for name in ("here", "there"):  # whose last step was taken by the other
+        load_net(tmp_path / name / "checkpoints/last.ckpt")
+        words = [f"checkpoint={name}/checkpoints/last.ckpt", f"dataset={dataset}"]
+        run("lambdago", "export", *words, f"output=net_{name}", folder=tmp_path)
+        cards = list((tmp_path / f"net_{name}").glob("*.json"))
+        assert lambdago.open_net(cards[0]).card.kind == "policy"
 
 
 @pytest.mark.slow
