@@ -373,6 +373,18 @@ def test_an_installation_goes_from_games_to_an_answer_where_one_stands(run: Run)
 
 
 @pytest.mark.slow
+def test_the_demo_of_an_installation_starts_its_programs(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "outputs").write_text("a file stands in the way")
+    for command in (["lambdago", "demo"], ["lambdago-demo"]):
+        said = run(*command, folder=tmp_path, code=2).stdout
+        build = "lambdago build" if len(command) == 2 else "lambdago-build"
+        assert re.search(
+            rf"^\$ {build} source=\S+ output=outputs/demo/games.h5", said, re.MULTILINE
+        )
+    assert os.listdir(tmp_path) == ["outputs"]
+
+
+@pytest.mark.slow
 def test_runs_cross_between_an_installation_and_a_checkout(run: Run, tmp_path: Path) -> None:
     dataset = make_dataset(tmp_path)
     small = ["model=policy_resnet", "model.net.filters=8", "model.net.hidden=8"]
