@@ -38,7 +38,16 @@ class Replayer:
 
         The board is left there, except for a malformed record.
         """
-        legal, why = kernels.replay(self.boards, 0, moves_of(record))
+        legal, why = kernels.replay(
+            self.boards,
+            0,
+            record.size,
+            record.moves,
+            record.colours,
+            record.setup_ply,
+            record.setup_point,
+            record.setup_colour,
+        )
         return int(legal), int(why)
 
     def admit(self, record: GameRecord, illegal: Illegal = "keep") -> GameRecord | Rejected:

@@ -140,11 +140,13 @@ def change(b, game, at, ply):
 
 
 @kernel
-def replay(boards, i, game):
+def replay(boards, i, size, moves, colours, setup_ply, setup_point, setup_colour):
     """Play a game on board i, and leave the board at the end of the legal part.
 
-    Returns how many moves are legal from the start, and why the replay ended there.
+    Returns how many moves are legal from the start, and why the replay ended there. It takes the
+    arrays one by one: with a tuple a call takes 0.8 microseconds more, of about ten.
     """
+    game = Moves(size, moves, colours, setup_ply, setup_point, setup_colour)
     if not fits(game):
         return 0, MALFORMED
     reset(boards, i, game.size)
