@@ -187,20 +187,22 @@ def encode_game(boards, i, game, skip, planes, plies, steps, words):
     """
     if not fits(game):
         return 0
+    # local names: Numba counts references whenever it takes an array out of a tuple
+    moves, colours = game.moves, game.colours
     reset(boards, i, game.size)
     b = boards[i]
     at = 0
     n = -skip
-    for k in range(len(game.moves)):
+    for k in range(len(moves)):
         at = change(b, game, at, k)
         if at < 0:
             return max(n, 0)
-        if game.moves[k] != PASS and n >= 0:
-            encode(b, game.colours[k], planes[n], steps, words)
+        if moves[k] != PASS and n >= 0:
+            encode(b, colours[k], planes[n], steps, words)
             plies[n] = k
-        n += game.moves[k] != PASS
+        n += moves[k] != PASS
         if n == len(plies):
             return n
-        if turn(b, game.moves[k], game.colours[k]) != SOUND:
+        if turn(b, moves[k], colours[k]) != SOUND:
             return max(n, 0)
     return max(n, 0)
