@@ -1,6 +1,6 @@
 """What a search thinks of the moves of a record: a row for each move, and one for the position after the last of them.
 
-    found = analyse(record, komi, thinkers, options)     Analysis(rows, end, complete)
+    found = analyse(record, komi, thinkers, options)     Analysis(rows, candidates, end, complete)
 
 Each row says how the position before its move was judged, what the move cost, and what the search would have preferred.
 Values are Black's, from -1 to +1; scores are Black's points ahead, komi counted. Costs are the mover's: `loss` of the value, from
@@ -21,7 +21,7 @@ from data.planes import PlaneEncoder
 from data.record import GameRecord
 from mcts.dead_stones import judge, to_result
 from mcts.positions import walk
-from mcts.protocols import Limits, Report, Thinker
+from mcts.protocols import Candidate, Limits, Report, Thinker
 from mcts.report import score_lead
 from pipelines.console import BuildProgress
 from pipelines.thinkers import Thinkers
@@ -32,6 +32,7 @@ LINE = 8  # moves of a continuation that are kept
 @dataclass
 class Analysis:
     rows: list[dict[str, Any]] = field(default_factory=list)
+    candidates: list[tuple[Candidate, ...]] = field(default_factory=list)  # before each row's move, the best first
     end: dict[str, Any] | None = None  # the position after the last row's move; None if it was not reached
     complete: bool = False
 
@@ -70,7 +71,7 @@ def analyse(record: GameRecord, komi: float, thinkers: Thinkers, options: dict[s
     ]
     for row, said in zip(rows, analyst.said, strict=False):
         row.update(said)
-    return Analysis(rows, end, complete)
+    return Analysis(rows, analyst.candidates[: len(rows)], end, complete)
 
 
 def pairs(judged: list[Judged], complete: bool) -> Iterator[tuple[Judged, Judged | None]]:
@@ -111,14 +112,17 @@ class Analyst:
         self.policy = Policy(thinkers, record.size)
         self.closing = closing_passes(record)
         self.said: list[dict[str, Any]] = []  # of the policy net about each move
+        self.candidates: list[tuple[Candidate, ...]] = []  # of each position; none where the board was counted
 
     def judge(self, ply: int, board: Board) -> Judged:
         """The position before move `ply + 1`. At passes that end the game the board is counted, dead stones taken off."""
         over = len(self.record.moves) - self.closing
         self.said.append(self.policy.about(board, int(self.record.moves[ply])) if ply < over else {})
         if self.closing and ply > over:  # what is counted there is no opinion, and passing costs nothing
+            self.candidates.append(())
             return Judged(None, None, self.counted(board))
         report = self.think(board)
+        self.candidates.append(report.candidates)
         value, score = standing(report, board.to_play), score_lead(report, board.komi, BLACK)
         row = self.counted(board) if self.closing and ply == over else self.preferred(board, report, value, score)
         return Judged(value, score, row)
