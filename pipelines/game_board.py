@@ -113,7 +113,7 @@ def game_board(path: Path, moment: Moment, rows: Sequence[Row], end: Row | None,
 def write_png(path: Path, pixels: np.ndarray) -> None:
     from PIL import Image
 
-    Image.fromarray(np.ascontiguousarray(pixels)).quantize(SHADES, dither=Image.Dither.NONE).save(path, optimize=True)
+    Image.fromarray(np.ascontiguousarray(pixels)).quantize(SHADES, dither=Image.Dither.NONE, kmeans=3).save(path, optimize=True)
 
 
 # --- the board
