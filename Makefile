@@ -4,9 +4,9 @@ SUITS = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(SUITS)' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV = .venv
 BIN = $(VENV)/bin
-RULES := tests/test_coords.py tests/test_symmetry.py tests/test_board.py tests/test_board_kernels.py tests/test_rollouts.py \
-	tests/test_planes.py
-PATTERNS := tests/test_patterns.py tests/test_policy_rollouts.py
+RULES := tests/data/game/test_coords.py tests/data/game/test_symmetry.py tests/data/game/test_board.py tests/data/game/test_board_kernels.py tests/mcts/rollouts/test_rollouts.py \
+	tests/data/features/test_planes.py
+PATTERNS := tests/data/patterns/test_patterns.py tests/mcts/rollouts/test_policy_rollouts.py
 SIDE_BY_SIDE := -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
@@ -32,7 +32,7 @@ test-all: $(VENV)/installed  ## all tests
 	$(BIN)/python -m pytest
 
 test-hour: $(VENV)/installed  ## an hour of search, and what it takes of memory
-	LAMBDAGO_HOURS=1 $(BIN)/python -m pytest tests/test_search.py -k memory
+	LAMBDAGO_HOURS=1 $(BIN)/python -m pytest tests/mcts/search/test_search.py -k memory
 
 nojit: $(VENV)/installed  ## rules and planes with the kernels interpreted
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu" $(RULES)

@@ -1,8 +1,9 @@
 """What the program thinks of a game, move by move: `python pipelines/analyze_game.py game.sgf`.
 
-For each move: Black's chance to win before it, by the search, the value net and rollouts; the score; what the move cost; how
-surprising the policy net found it; and what the search preferred. A table, a chart (PNG), all figures (JSON) and the game with
-comments, labels and variations (SGF). `analysis_rows.py` thinks, `analysis_table.py` and `analysis_sgf.py` show.
+For each move: Black's chance to win before it, by the search, the value net and rollouts; the
+score; what the move cost; how surprising the policy net found it; and what the search preferred. A
+table, a chart (PNG), all figures (JSON) and the game with comments, labels and variations (SGF).
+`rows.py` thinks, `table.py` and `sgf.py` show.
 """
 
 import json
@@ -17,23 +18,23 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 
 # isort: split
 from omegaconf import DictConfig
 
-from data.cores import available_cores
-from data.metadata import to_compensation
-from pipelines.console import console
-from pipelines.fonts import is_drawable
-from pipelines.options import OptionError
-from pipelines.path_keys import hydra_quotes, without_references
-from pipelines.thinkers import Thinkers, checked_numbers, counted, thinker_options
-from pipelines.wiring import plain, remove_empty, script
+from data.base.cores import available_cores
+from data.records.metadata import to_compensation
+from pipelines.drawing.fonts import is_drawable
+from pipelines.engine.thinkers import Thinkers, checked_numbers, counted, thinker_options
+from pipelines.shell.console import console
+from pipelines.shell.options import OptionError
+from pipelines.shell.path_keys import hydra_quotes, without_references
+from pipelines.shell.script import plain, remove_empty, script
 
 if TYPE_CHECKING:
-    from data.record import GameRecord
-    from pipelines.analysis_rows import Analysis
+    from data.records.record import GameRecord
+    from pipelines.analysing.rows import Analysis
 
 USUAL_KOMI = 7.5  # where the record says nothing
 SCALES = (  # of the JSON, whose figures are as the search has them
@@ -47,8 +48,8 @@ class GameError(ValueError):
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:
-    from pipelines.analysis_rows import analyse
-    from pipelines.analysis_table import legend, show
+    from pipelines.analysing.rows import analyse
+    from pipelines.analysing.table import legend, show
 
     options = checked(plain(cfg))
     path = Path(str(options["game"])).expanduser().absolute()
@@ -58,7 +59,9 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     area_komi = komi + to_compensation(record.handicap, record.rules)
     check_moves(record, area_komi, options)
     if record.cut:
-        console.print(f"{record.source}: {record.cut} after move {len(record.moves)}, where the game ends here")
+        console.print(
+            f"{record.source}: {record.cut} after move {len(record.moves)}, where the game ends here"
+        )
     with made_folder(options["output"]) as folder:
         analysis = analyse(record, area_komi, thinkers, options)
     found: dict[str, Any] = {
@@ -75,7 +78,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     show(found)
     files = write_all(folder, path.stem, record, content, found)
     if options["board"] is not None:
-        files += write_board(folder / f"{path.stem}.board.png", record, area_komi, analysis, found, options["board"])
+        picture = folder / f"{path.stem}.board.png"
+        files += write_board(picture, record, area_komi, analysis, found, options["board"])
     console.print(f"{', '.join(file.name for file in files)} in {folder}", soft_wrap=True)
     if not analysis.complete:
         raise KeyboardInterrupt
@@ -100,7 +104,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     if options["first"] < 1 or (options["last"] is not None and options["last"] < options["first"]):
         last = "" if options["last"] is None else f" last={options['last']}"
         raise OptionError(f"first={options['first']}{last}: moves are numbered from 1")
-    check_board(options)
+    check_board(options["board"], options["first"], options["last"])
     for key in ("seconds", "simulations"):
         if options[key] is not None and not options[key] > 0:
             raise OptionError(f"{key}={options[key]}: above 0")
@@ -109,8 +113,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def check_board(options: dict[str, Any]) -> None:
-    board, first, last = options["board"], options["first"], options["last"]
+def check_board(board: int | str | None, first: int, last: int | None) -> None:
     if isinstance(board, str) and board != "worst":
         raise OptionError(f"board={board}: a move's number, worst or null is expected")
     if isinstance(board, int) and (board < first or (last is not None and board > last)):
@@ -120,7 +123,10 @@ def check_board(options: dict[str, Any]) -> None:
 
 @contextmanager
 def made_folder(output: str) -> Iterator[Path]:
-    """Before any thinking: what can't be written would be lost. Where nothing comes of that, the folder goes again."""
+    """Before any thinking: what can't be written would be lost.
+
+    Where nothing comes of that, the folder goes again.
+    """
     folder = Path(output).expanduser().absolute()
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
@@ -135,7 +141,7 @@ def made_folder(output: str) -> Iterator[Path]:
 
 
 def read_game(path: Path) -> "GameRecord":
-    from mcts.gtp_commands import NoGame, load_record
+    from mcts.gtp.commands import NoGame, load_record
 
     try:
         return load_record(path)
@@ -145,8 +151,8 @@ def read_game(path: Path) -> "GameRecord":
 
 def check_moves(record: "GameRecord", komi: float, options: dict[str, Any]) -> None:
     """Before any thinking: an illegal move may be the last one."""
-    from mcts.positions import walk
-    from pipelines.analysis_rows import last_move
+    from mcts.play.positions import walk
+    from pipelines.analysing.rows import last_move
 
     last = last_move(record, options)
     if last == 0:
@@ -164,11 +170,13 @@ def check_moves(record: "GameRecord", komi: float, options: dict[str, Any]) -> N
         raise GameError(f"{record.source}: {error}{hint}") from None
 
 
-def write_all(folder: Path, stem: str, record: "GameRecord", content: bytes, found: dict[str, Any]) -> list[Path]:
+def write_all(
+    folder: Path, stem: str, record: "GameRecord", content: bytes, found: dict[str, Any]
+) -> list[Path]:
     """The figures first: whatever is wrong with the rest, they are kept."""
-    from data.atomic import write_text
-    from pipelines.analysis_sgf import annotated
-    from pipelines.game_chart import game_chart
+    from data.base.atomic import write_text
+    from pipelines.analysing.sgf import annotated
+    from pipelines.drawing.game_chart import game_chart
 
     sgf, png, table = (folder / f"{stem}.{suffix}" for suffix in ("analysis.sgf", "png", "json"))
     rows, end = found["moves"], found["end"]
@@ -176,30 +184,39 @@ def write_all(folder: Path, stem: str, record: "GameRecord", content: bytes, fou
     text, given = annotated(content, record, rows, end)
     write_text(sgf, text)
     if not given:
-        console.print(f"{sgf.name}: written anew; what stood beside the moves of the record could not be kept")
+        console.print(
+            f"{sgf.name}: written anew; what stood beside the moves of the record could not be kept"
+        )
     game_chart(png, rows, end, *titles(found, record, png.name))
     return [table, png, sgf]
 
 
-def titles(found: dict[str, Any], record: "GameRecord", name: str) -> tuple[str, str]:
-    """Title and subtitle of the picture `name`; tells which players no font can write."""
-    from pipelines.analysis_table import komi_text
+def titles(found: dict[str, Any], record: "GameRecord", picture: str) -> tuple[str, str]:
+    """Title and subtitle of a picture; prints which players' names no font can write."""
+    from pipelines.analysing.table import komi_text
 
     names = {"Black": found["black"], "White": found["white"]}
     unwritten = [name for name in names.values() if not is_drawable(name or "")]
     if unwritten:
-        console.print(f"{name}: no font of this machine writes {', '.join(unwritten)}")
-    title = " - ".join(name if name and name not in unwritten else colour for colour, name in names.items())
+        console.print(f"{picture}: no font of this machine writes {', '.join(unwritten)}")
+    title = " - ".join(
+        name if name and name not in unwritten else colour for colour, name in names.items()
+    )
     simulations = sorted(row["simulations"] for row in found["moves"])[len(found["moves"]) // 2]
     thought = f"; {simulations:,} simulations a move" if simulations > 1 else ""
     return title, f"{record.date or 'undated'}, {komi_text(found)}, {record.result}{thought}"
 
 
 def write_board(
-    path: Path, record: "GameRecord", komi: float, analysis: "Analysis", found: dict[str, Any], wanted: int | str
+    path: Path,
+    record: "GameRecord",
+    komi: float,
+    analysis: "Analysis",
+    found: dict[str, Any],
+    wanted: int | str,
 ) -> list[Path]:
-    """The picture of one move; nothing where the analysis ended before that move."""
-    from pipelines.game_board import game_board, moment_of
+    """The picture of one move; no file where the analysis ended before that move."""
+    from pipelines.drawing.game_board import game_board, moment_of
 
     moment = moment_of(record, komi, analysis, wanted)
     if moment is None:

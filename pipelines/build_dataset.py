@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from data import interrupts
+from data.base import interrupts
 
 if __name__ == "__main__":
     interrupts.end_at_once()  # before all that takes time to import
@@ -17,22 +17,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 
 # isort: split
 from omegaconf import DictConfig
 
-from data.build_parts import GameOptions, ValueOptions
-from data.builder import BuildOptions, PartSizes, build, report_path
-from data.executors import Executor
-from data.filters import Filters
-from data.members import Limits
-from data.sgf import ReadOptions
-from data.words import count_of
-from pipelines.console import BuildProgress, clock, console
-from pipelines.options import convert, make
-from pipelines.path_keys import command
-from pipelines.wiring import plain, script
+from data.base.words import count_of
+from data.build.builder import BuildOptions, PartSizes, build, report_path
+from data.build.executors import Executor
+from data.build.parts import GameOptions, ValueOptions
+from data.records.filters import Filters
+from data.records.sgf import ReadOptions
+from data.sources.members import Limits
+from pipelines.shell.console import BuildProgress, clock, console
+from pipelines.shell.options import convert, make
+from pipelines.shell.path_keys import command
+from pipelines.shell.script import plain, script
 
 Choice = Literal["keep", "drop"]
 NARROW = 60  # columns, at least, for the report
@@ -59,7 +59,9 @@ def make_options(cfg: dict[str, Any]) -> BuildOptions:
         games=GameOptions(
             read=ReadOptions(
                 size=value("size", int),
-                implicit_handicap=value("handicap.implicit", Literal["place", "reject"], cfg["handicap"]["implicit"]),
+                implicit_handicap=value(
+                    "handicap.implicit", Literal["place", "reject"], cfg["handicap"]["implicit"]
+                ),
                 broken=value("broken", Choice),
             ),
             filters=make(Filters, cfg["filters"], "filters"),
@@ -81,8 +83,15 @@ def make_options(cfg: dict[str, Any]) -> BuildOptions:
 
 
 def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
-    """The end of a build: what was left out and why, what was kept, what came out. Lines of `width` columns, but for paths."""
-    for key, title in (("dropped", "Left out"), ("cut_short", "Kept up to where they break"), ("mended", "Put right and read")):
+    """The end of a build: what was left out and why, what was kept, what came out.
+
+    Lines of `width` columns, but for paths.
+    """
+    for key, title in (
+        ("dropped", "Left out"),
+        ("cut_short", "Kept up to where they break"),
+        ("mended", "Put right and read"),
+    ):
         table = report.get(key, {})  # a report of an older version may lack some
         if table:
             yield f"{title}: {count_of(sum(entry['games'] for entry in table.values()), 'game')}"
@@ -95,7 +104,8 @@ def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
     yield ""
     for key in ("handicap", "komi", "results", "lengths", "ranks"):
         counts = {value: count for value, count in report[key].items() if count}
-        rare = sum(list(counts.values())[MANY:]) if key == "komi" else 0  # by frequency; all are in report.json
+        # by frequency; all are in report.json
+        rare = sum(list(counts.values())[MANY:]) if key == "komi" else 0
         shown = list(counts.items())[:MANY] if rare else counts.items()
         words = [f"{value} ({count:,})" for value, count in shown]
         yield from fold(f"{key}:", words + [f"others ({rare:,})"] * (rare > 0), width)
@@ -113,7 +123,11 @@ def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
         f"{report['games_kept']:,} of {count_of(report['games_seen'], 'game')}, {count_of(report['positions'], 'position')}, "
         f"{report['bytes'] / 1e6:,.1f} MB, {report['bytes_a_position']:g} bytes a position"
     )
-    compiling = f", of these {clock(report['seconds_compiling'])} to compile" if report["seconds_compiling"] > 5 else ""
+    compiling = (
+        f", of these {clock(report['seconds_compiling'])} to compile"
+        if report["seconds_compiling"] > 5
+        else ""
+    )
     resumed = "; resumed: some of it was done before" if report["resumed"] else ""
     yield f"in {clock(report['seconds'])}{compiling} ({report['positions_a_second']:,} positions/s{resumed})"
     yield f"dataset: {output}"
@@ -139,7 +153,9 @@ def fold(title: str, words: list[str], width: int) -> Iterator[str]:
 
 
 def shorten(text: str, most: int) -> str:
-    """Cut in the middle: the archive stands at the beginning, and what is wrong with the file at the end."""
+    """Cut in the middle: the archive stands at the beginning, and what is wrong with the file at
+    the end.
+    """
     if len(text) <= most:
         return text
     head = (most - 3) // 2

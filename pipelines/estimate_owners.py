@@ -1,4 +1,6 @@
-"""Who owned each point when the games of a dataset were over: `python pipelines/estimate_owners.py dataset=datasets/kgs.h5`."""
+"""Who owned each point when the games of a dataset were over: `python pipelines/estimate_owners.py
+dataset=datasets/kgs.h5`.
+"""
 
 import os
 import sys
@@ -9,16 +11,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 
 # isort: split
 import numpy as np
 from omegaconf import DictConfig
 
-from data.words import count_of
-from pipelines.console import BuildProgress, bold, clock, console
-from pipelines.options import convert
-from pipelines.wiring import find_weights, plain, script
+from data.base.words import count_of
+from pipelines.shell.console import BuildProgress, bold, clock, console
+from pipelines.shell.options import convert
+from pipelines.shell.script import find_weights, plain, script
 
 GAMES_A_JOB = 64
 LEAST_DOUBT = 0.01  # points
@@ -32,16 +34,20 @@ class OwnerError(ValueError):
 def run(cfg: DictConfig) -> dict[str, Any]:
     options = plain(cfg)
     check(options)
-    from data.hdf5 import DatasetFile
-    from data.locks import claim
-    from data.owners import is_owners, write_owners
-    from data.pattern_files import read_patterns
-    from mcts.rollout_policy import RolloutPolicy
+    from data.base.locks import claim
+    from data.dataset.layout import DatasetFile
+    from data.dataset.owners import is_owners, write_owners
+    from data.patterns.files import read_patterns
+    from mcts.rollouts.policy import RolloutPolicy
 
     began = time.monotonic()
     weights = find_weights(options["rollout"])
-    policy = RolloutPolicy.of(read_patterns(weights), (file := DatasetFile(options["dataset"])).size)
-    path = Path(options["owners"] or Path(options["dataset"]).with_suffix(".owners.h5")).expanduser()
+    policy = RolloutPolicy.of(
+        read_patterns(weights), (file := DatasetFile(options["dataset"])).size
+    )
+    path = Path(
+        options["owners"] or Path(options["dataset"]).with_suffix(".owners.h5")
+    ).expanduser()
     if not path.parent.is_dir():
         raise OwnerError(f"owners={path}: there is no folder {path.parent}")
     if path.exists() and not is_owners(path):
@@ -50,7 +56,13 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         raise OwnerError(f"{file.path}: there are no games in it")
     with claim(path):
         owners, leads = estimate(file, policy, options)
-        write_owners(path, file, owners, {"rollout": weights.name} | {key: options[key] for key in ("rollouts", "doubt", "seed")})
+        write_owners(
+            path,
+            file,
+            owners,
+            {"rollout": weights.name}
+            | {key: options[key] for key in ("rollouts", "doubt", "seed")},
+        )
     found = compare(file, leads)
     made = f"{count_of(found['games'], 'game')}, {path.stat().st_size:,} bytes; {clock(time.monotonic() - began)}"
     console.print(bold(str(path), f": {made}"))
@@ -63,11 +75,17 @@ def run(cfg: DictConfig) -> dict[str, Any]:
 
 
 def check(options: dict[str, Any]) -> None:
-    for key, least, most in (("rollouts", 1, MOST_ROLLOUTS), ("threads", 1, 1024), ("seed", 0, 2**63 - 1)):
+    for key, least, most in (
+        ("rollouts", 1, MOST_ROLLOUTS),
+        ("threads", 1, 1024),
+        ("seed", 0, 2**63 - 1),
+    ):
         if type(options[key]) is not int or not least <= options[key] <= most:
             raise OwnerError(f"{key}={options[key]}: a whole number from {least} to {most:,}")
     if not LEAST_DOUBT <= convert(options["doubt"], float, "doubt") < float("inf"):
-        raise OwnerError(f"doubt={options['doubt']}: points, from {LEAST_DOUBT} up; a large number weighs all rollouts alike")
+        raise OwnerError(
+            f"doubt={options['doubt']}: points, from {LEAST_DOUBT} up; a large number weighs all rollouts alike"
+        )
     for key in ("dataset", "rollout"):
         if not isinstance(options[key], str):
             raise OwnerError(f"{key}={options[key]}: the path of a file")
@@ -77,12 +95,12 @@ def check(options: dict[str, Any]) -> None:
 
 def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """int8 [games, points], and Black's mean lead in points float32 [games]."""
-    from data.board_kernels import VERTICES, new_boards, to_vertex
-    from data.games import Games
-    from data.metadata import to_margin
-    from data.owners import SURE
-    from mcts.rollout_kernels import new_state
-    from mcts.rollout_policy import PolicyRollouts
+    from data.dataset.games import Games
+    from data.dataset.owners import SURE
+    from data.game.board_kernels import VERTICES, new_boards, to_vertex
+    from data.records.metadata import to_margin
+    from mcts.rollouts.policy import PolicyRollouts
+    from mcts.rollouts.uniform_kernels import new_state
 
     games, rollouts, count = Games(file), PolicyRollouts(policy), options["rollouts"]
     winner, white_has = file.games["winner"][:], file.area_komi
@@ -103,7 +121,9 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
             state = new_state(options["seed"], int(game))
             for k in range(count):
                 rollouts.run(boards, k, 1, balances[k : k + 1], ends[k], state)
-            weights = believed(balances - white_has[game], winner[game], margin[game], options["doubt"])
+            weights = believed(
+                balances - white_has[game], winner[game], margin[game], options["doubt"]
+            )
             owners[game] = np.rint(weights @ ends[:, vertices] * SURE)
             means[game] = balances.mean() - white_has[game]
         return len(part)
@@ -118,7 +138,8 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
 
 
 def believed(leads: np.ndarray, winner: int, margin: float, doubt: float) -> np.ndarray:
-    """Weights of rollouts that sum to 1: those that end as the game did, `doubt` points more or less, know better who owned what.
+    """Weights of rollouts that sum to 1: those that end as the game did, `doubt` points more or
+    less, know better who owned what.
 
     `leads` are Black's. Where a player resigned, the right winner is all that is known.
     """
@@ -128,7 +149,9 @@ def believed(leads: np.ndarray, winner: int, margin: float, doubt: float) -> np.
 
 
 def compare(file: Any, leads: np.ndarray) -> dict[str, Any]:
-    """How often the estimate names the recorded winner, where the result was counted and where a player resigned."""
+    """How often the estimate names the recorded winner, where the result was counted and where a
+    player resigned.
+    """
     winner, results = file.games["winner"][:], file.column("result")
     usable = file.games["value"][:] != 0
     same = np.sign(leads) == winner
@@ -136,7 +159,10 @@ def compare(file: Any, leads: np.ndarray) -> dict[str, Any]:
     found: dict[str, Any] = {"games": int(usable.sum())}
     for name, kind in (("counted", ~resigned), ("resigned", resigned)):
         those = usable & kind & (winner != 0)
-        found[name] = {"games": int(those.sum()), "same": float(same[those].mean()) if those.any() else 0.0}
+        found[name] = {
+            "games": int(those.sum()),
+            "same": float(same[those].mean()) if those.any() else 0.0,
+        }
     return found
 
 

@@ -1,4 +1,6 @@
-"""How well nets predict moves or winners: `python pipelines/evaluate_model.py checkpoint=best.ckpt dataset=datasets/kgs.h5`."""
+"""How well nets predict moves or winners: `python pipelines/evaluate_model.py checkpoint=best.ckpt
+dataset=datasets/kgs.h5`.
+"""
 
 import json
 import os
@@ -10,26 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 
 # isort: split
 import numpy as np
 from omegaconf import DictConfig
 
-from data.atomic import write_text
-from data.hdf5 import DatasetFile
-from models.card import Card, find_card
-from models.export import CHECKSUM
-from models.inference import SYMMETRIES, Inference, from_safetensors, open_net
-from models.pattern_policy import PatternPolicy
-from pipelines.console import BuildProgress, bold, clock, console
-from pipelines.options import convert
-from pipelines.wiring import plain, script
+from data.base.atomic import write_text
+from data.dataset.layout import DatasetFile
+from models.answering.inference import SYMMETRIES, Inference, from_safetensors, open_net
+from models.answering.pattern_policy import PatternPolicy
+from models.exporting.export import CHECKSUM
+from models.files.card import Card, find_card
+from pipelines.shell.console import BuildProgress, bold, clock, console
+from pipelines.shell.options import convert
+from pipelines.shell.script import plain, script
 
 # What compiles or draws is imported where it is used: a mistake in the call should be told at once.
 if TYPE_CHECKING:
-    from models.evaluation import Summary
-    from pipelines.evaluation_data import Material
+    from models.judging.scores import Summary
+    from pipelines.evaluating.material import Material
 
 Curves = dict[str, np.ndarray]
 
@@ -54,7 +56,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     """Evaluate, show, write, and return all figures as plain values."""
     options = plain(cfg)
     check(options)
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is imported: waiting threads leave the cores to others
+    # read when torch is imported: waiting threads leave the cores to others
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     file = DatasetFile(options["dataset"])
     try:
         nets, checksums = open_nets(options, file)
@@ -70,9 +73,19 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     if options["plots"]:
         draw(result, curves, output)
     count = sum(net["asked"] for net in result["nets"])
-    made = ", ".join(sorted(path.name for path in output.iterdir() if path.suffix in (".json", ".csv", ".md", ".png")))
+    made = ", ".join(
+        sorted(
+            path.name
+            for path in output.iterdir()
+            if path.suffix in (".json", ".csv", ".md", ".png")
+        )
+    )
     console.print()
-    console.print(bold(str(output), f": {made}; {clock(seconds)} ({count / max(seconds, 1e-9):,.0f} answers/s)"))
+    console.print(
+        bold(
+            str(output), f": {made}; {clock(seconds)} ({count / max(seconds, 1e-9):,.0f} answers/s)"
+        )
+    )
     return result
 
 
@@ -91,19 +104,25 @@ def check(options: dict[str, Any]) -> None:
     if not 1 <= len(options["checkpoint"]) <= 4:
         raise EvaluationError(f"checkpoint: one to four nets, not {len(options['checkpoint'])}")
     if options["names"] is not None and len(options["names"]) != len(options["checkpoint"]):
-        raise EvaluationError(f"names={options['names']}: as many as there are nets, {len(options['checkpoint'])}")
+        raise EvaluationError(
+            f"names={options['names']}: as many as there are nets, {len(options['checkpoint'])}"
+        )
     if Path(options["output"]).is_file():
         raise EvaluationError(f"output={options['output']}: a file, a folder is expected")
 
 
-def open_nets(options: dict[str, Any], file: DatasetFile) -> tuple[dict[str, Inference | PatternPolicy], dict[str, str | None]]:
+def open_nets(
+    options: dict[str, Any], file: DatasetFile
+) -> tuple[dict[str, Inference | PatternPolicy], dict[str, str | None]]:
     """By name, and the checksums of their weights."""
     paths = [Path(path).expanduser() for path in options["checkpoint"]]
     names = options["names"] or labels(paths)
     nets: dict[str, Inference | PatternPolicy] = {}
     checksums = {}
     for name, path in zip(names, paths, strict=True):
-        net = open_net(path, engine=options["engine"], device=options["device"], threads=options["threads"])
+        net = open_net(
+            path, engine=options["engine"], device=options["device"], threads=options["threads"]
+        )
         assert isinstance(net, Inference | PatternPolicy)
         if not net.card.fits(file.size):
             sizes = f"a net for {net.card.sizes()} boards, those of {file.path} are {file.size}x{file.size}"
@@ -114,8 +133,10 @@ def open_nets(options: dict[str, Any], file: DatasetFile) -> tuple[dict[str, Inf
 
 
 def checksum_of(path: Path, net: Inference | PatternPolicy) -> str | None:
-    """Of a net's weights as `export_model.py` knows them, whatever engine answers; None where no file tells."""
-    from models.checkpoint import checksum, checksum_of_patterns, load_net
+    """Of a net's weights as `export_model.py` knows them, whatever engine answers; None where no
+    file tells.
+    """
+    from models.files.checkpoint import checksum, checksum_of_patterns, load_net
 
     if isinstance(net, PatternPolicy):
         return checksum_of_patterns(net.patterns)
@@ -123,7 +144,9 @@ def checksum_of(path: Path, net: Inference | PatternPolicy) -> str | None:
         return checksum(load_net(path)[0].state_dict())
     if isinstance(net.card.made, dict) and (noted := net.card.made.get(CHECKSUM)):
         return str(noted)
-    weights = find_card(path if path.suffix else path.with_name(path.name + ".json")).with_suffix(".safetensors")
+    weights = find_card(path if path.suffix else path.with_name(path.name + ".json")).with_suffix(
+        ".safetensors"
+    )
     if weights.name in net.card.files and weights.is_file():
         return checksum(from_safetensors(weights, net.card).state_dict())
     return None
@@ -131,7 +154,12 @@ def checksum_of(path: Path, net: Inference | PatternPolicy) -> str | None:
 
 def labels(paths: list[Path]) -> list[str]:
     """The name of the file, or of the run where the file is best.ckpt or the like."""
-    return [path.parent.parent.name if path.parent.name == "checkpoints" else path.name.partition(".")[0] for path in paths]
+    return [
+        path.parent.parent.name
+        if path.parent.name == "checkpoints"
+        else path.name.partition(".")[0]
+        for path in paths
+    ]
 
 
 def evaluate(
@@ -140,18 +168,25 @@ def evaluate(
     nets: dict[str, Inference | PatternPolicy],
     checksums: dict[str, str | None],
 ) -> tuple[dict[str, Any], Curves]:
-    """All figures as plain values, and for each policy net the share of moves among its first 1, 2, ..."""
-    from data.loader import check_planes
-    from models.evaluation import Draws, difference, rank_curve
-    from pipelines.evaluation_data import choose, judge, summarise, training_mean
+    """All figures as plain values, and for each policy net the share of moves among its first 1,
+    2, ...
+    """
+    from data.loading.loader import check_planes
+    from models.judging.scores import Draws, difference, rank_curve
+    from pipelines.evaluating.material import choose, judge, summarise, training_mean
 
     split, seed = options["split"], options["seed"]
     asked = {name: options["symmetries"] or default_symmetries(net) for name, net in nets.items()}
     for net in nets.values():
         check_planes(file, net.planes if isinstance(net, Inference) else 1)
     kinds = list(dict.fromkeys(net.card.kind for net in nets.values()))
-    materials = {kind: choose(file, split, kind, options["positions"], seed, source=options["source"]) for kind in kinds}
-    draws = {kind: Draws(material.games, options["draws"], seed) for kind, material in materials.items()}
+    materials = {
+        kind: choose(file, split, kind, options["positions"], seed, source=options["source"])
+        for kind in kinds
+    }
+    draws = {
+        kind: Draws(material.games, options["draws"], seed) for kind, material in materials.items()
+    }
     only = f" ({', '.join(options['source'])})" if options["source"] else ""
     entries, summaries, curves = [], {}, {}
     for name, net in nets.items():
@@ -176,7 +211,8 @@ def evaluate(
         if kind == "value":
             entry["constant"] = training_mean(file)
             entry["calibration"] = {
-                str(k): {group: as_plain(made) for group, made in groups.items()} for k, groups in judged.calibrations.items()
+                str(k): {group: as_plain(made) for group, made in groups.items()}
+                for k, groups in judged.calibrations.items()
             }
         else:
             curves[name] = rank_curve(judged.scores[counts[0]]["mean_rank"])
@@ -188,22 +224,45 @@ def evaluate(
             for count in sorted(set(asked[first]) & set(asked[second])):
                 means = difference(summaries[first, count], summaries[second, count])
                 scores = {name: asdict(mean) for name, mean in means.items()}
-                differences.append({"kind": kind, "first": first, "second": second, "symmetries": str(count), "scores": scores})
+                differences.append(
+                    {
+                        "kind": kind,
+                        "first": first,
+                        "second": second,
+                        "symmetries": str(count),
+                        "scores": scores,
+                    }
+                )
     chosen = {
-        kind: {"positions": len(m.rows), "games": m.games, "of_positions": m.of_positions, "of_games": m.of_games}
+        kind: {
+            "positions": len(m.rows),
+            "games": m.games,
+            "of_positions": m.of_positions,
+            "of_games": m.of_games,
+        }
         for kind, m in materials.items()
     }
     data = {**about(file), "split": split, "from": options["source"], "chosen": chosen}
-    return {"dataset": data, "seed": seed, "draws": options["draws"], "nets": entries, "differences": differences}, curves
+    return {
+        "dataset": data,
+        "seed": seed,
+        "draws": options["draws"],
+        "nets": entries,
+        "differences": differences,
+    }, curves
 
 
 def default_symmetries(net: Inference | PatternPolicy) -> list[int]:
-    """What is worth asking: the images of a position tell nothing more where a net or a policy knows that they are one."""
+    """What is worth asking: the images of a position tell nothing more where a net or a policy
+    knows that they are one.
+    """
     return [1] if isinstance(net, PatternPolicy) or net.card.knows_symmetries else list(SYMMETRIES)
 
 
 def held_out_by(net: Inference | PatternPolicy) -> float | None:
-    """The share of all games that it has not learned from (see `DatasetFile.held_out`); None where nothing tells."""
+    """The share of all games that it has not learned from (see `DatasetFile.held_out`); None where
+    nothing tells.
+    """
     about = net.patterns.about if isinstance(net, PatternPolicy) else {"compute": net.card.compute}
     return (about.get("compute") or {}).get("held_out")
 
@@ -212,11 +271,18 @@ def by_groups(summary: "Summary", material: "Material") -> dict[str, Any]:
     """Means over all positions, and over those of each group of each way to divide them."""
     found = {"all": {"all": summary.of()}}
     found |= {way: summary.by(group, names) for way, (group, names) in material.groups.items()}
-    return {way: {group: asdict(entry) for group, entry in groups.items()} for way, groups in found.items()}
+    return {
+        way: {group: asdict(entry) for group, entry in groups.items()}
+        for way, groups in found.items()
+    }
 
 
 def description(card: Card) -> dict[str, Any]:
-    numbers = {key: value for key, value in card.net.items() if key in ("filters", "layers", "blocks", "inner") and value}
+    numbers = {
+        key: value
+        for key, value in card.net.items()
+        if key in ("filters", "layers", "blocks", "inner") and value
+    }
     name = str(card.net.get("_target_", "")).rpartition(".")[2]
     text = ", ".join([name, *(f"{value} {key}" for key, value in numbers.items())])
     inputs = f"{len(card.planes)} {'kinds of patterns' if name == 'PatternNet' else 'planes'}"
@@ -238,7 +304,10 @@ def about(file: DatasetFile) -> dict[str, Any]:
         "size": file.size,
         "sources": [source["label"] for source in file.sources],
         "filters": {key: value for key, value in filters.items() if value is not None},
-        "held_out": {"test": file.held_out("test"), "validation": file.held_out("test", "validation")},
+        "held_out": {
+            "test": file.held_out("test"),
+            "validation": file.held_out("test", "validation"),
+        },
     }
 
 
@@ -249,7 +318,7 @@ def as_plain(calibration: Any) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> None:
-    from pipelines.evaluation_report import facts, tables
+    from pipelines.evaluating.report import facts, tables
 
     for line in facts(result):
         console.print(line.replace("`", ""))
@@ -260,9 +329,11 @@ def show(result: dict[str, Any]) -> None:
 
 
 def write(result: dict[str, Any], output: Path) -> None:
-    from pipelines.evaluation_report import csv_of, markdown
+    from pipelines.evaluating.report import csv_of, markdown
 
-    write_text(output / "metrics.json", json.dumps(without_nan(result), indent=1, allow_nan=False) + "\n")
+    write_text(
+        output / "metrics.json", json.dumps(without_nan(result), indent=1, allow_nan=False) + "\n"
+    )
     write_text(output / "comparison.md", markdown(result))
     for kind in ("policy", "value"):
         if nets := [net for net in result["nets"] if net["kind"] == kind]:
@@ -279,7 +350,7 @@ def without_nan(value: Any) -> Any:
 
 
 def draw(result: dict[str, Any], curves: Curves, output: Path) -> None:
-    from pipelines import plots
+    from pipelines.drawing import evaluations
 
     data = result["dataset"]
     for kind in ("policy", "value"):
@@ -293,27 +364,36 @@ def draw(result: dict[str, Any], curves: Curves, output: Path) -> None:
         phases = {name: net["scores"][few]["phase"] for name, net in nets.items()}
         if kind == "policy":
             published = is_of_people(next(iter(nets.values())))
-            plots.move_phases(output / "moves_by_phase.png", phases, turned, published=published)
-            plots.rank_curves(output / "move_ranks.png", curves, turned, published=published)
-            by_count = {name: {k: ways["all"]["all"] for k, ways in net["scores"].items()} for name, net in nets.items()}
+            evaluations.move_phases(
+                output / "moves_by_phase.png", phases, turned, published=published
+            )
+            evaluations.rank_curves(output / "move_ranks.png", curves, turned, published=published)
+            by_count = {
+                name: {k: ways["all"]["all"] for k, ways in net["scores"].items()}
+                for name, net in nets.items()
+            }
             if any(len(table) > 1 for table in by_count.values()):
-                plots.symmetries(output / "symmetries.png", by_count, subtitle, published=published)
+                evaluations.symmetries(
+                    output / "symmetries.png", by_count, subtitle, published=published
+                )
             if published:
-                plots.comparison(output / "comparison.png", bars(nets), subtitle)
+                evaluations.comparison(output / "comparison.png", bars(nets), subtitle)
             else:
                 console.print(
                     "most players have no rank in this data, as programs have none: pictures leave out what others reached on "
                     "games of people"
                 )
         else:
-            plots.value_phases(output / "winners_by_phase.png", phases, turned)
+            evaluations.value_phases(output / "winners_by_phase.png", phases, turned)
             calibrations = {name: net["calibration"][few]["all"] for name, net in nets.items()}
-            plots.calibration(output / "calibration.png", calibrations, turned)
+            evaluations.calibration(output / "calibration.png", calibrations, turned)
 
 
 def is_of_people(net: dict[str, Any]) -> bool:
-    """Whether most positions are of players whose rank is known; programs that play each other have none."""
-    from pipelines.evaluation_data import UNKNOWN
+    """Whether most positions are of players whose rank is known; programs that play each other
+    have none.
+    """
+    from pipelines.evaluating.material import UNKNOWN
 
     groups = next(iter(net["scores"].values()))["rank"]
     unknown = groups[UNKNOWN]["positions"] if UNKNOWN in groups else 0
@@ -322,10 +402,14 @@ def is_of_people(net: dict[str, Any]) -> bool:
 
 def bars(nets: dict[str, Any]) -> list[tuple[str, dict[str, float], int]]:
     """Label, top 1, and number of the net, for each net and number of symmetries."""
-    from pipelines.plots import plural
+    from pipelines.drawing.evaluations import plural
 
     return [
-        (f"{name}: {net['description']}, {net['inputs']}, {plural(int(k))}", ways["all"]["all"]["scores"]["top1"], number)
+        (
+            f"{name}: {net['description']}, {net['inputs']}, {plural(int(k))}",
+            ways["all"]["all"]["scores"]["top1"],
+            number,
+        )
         for number, (name, net) in enumerate(nets.items())
         for k, ways in net["scores"].items()
     ]

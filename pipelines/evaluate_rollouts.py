@@ -12,15 +12,15 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 
 # isort: split
 import numpy as np
 from omegaconf import DictConfig
 
-from data.atomic import write_text
-from pipelines.console import BuildProgress, bold, clock, console, make_table
-from pipelines.wiring import find_weights, plain, script
+from data.base.atomic import write_text
+from pipelines.shell.console import BuildProgress, bold, clock, console, make_table
+from pipelines.shell.script import find_weights, plain, script
 
 ALIKE = 1.5  # points between scores
 MOST_PLIES = 3  # times the points: a game that is not over then is counted as it stands
@@ -33,11 +33,15 @@ class RolloutError(ValueError):
 def run(cfg: DictConfig) -> dict[str, Any]:
     options = plain(cfg)
     check(options)
-    from data.pattern_files import read_patterns
+    from data.patterns.files import read_patterns
 
     began = time.monotonic()
     patterns = read_patterns(find_weights(options["rollout"]))
-    result: dict[str, Any] = {"rollout": str(options["rollout"]), "temperature": options["temperature"], "seed": options["seed"]}
+    result: dict[str, Any] = {
+        "rollout": str(options["rollout"]),
+        "temperature": options["temperature"],
+        "seed": options["seed"],
+    }
     rollouts_of(options, patterns, options["board"])  # what is wrong with them is said now
     output = Path(options["output"])
     if options["dataset"]:
@@ -54,7 +58,9 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         show_match(result["match"])
         output.mkdir(parents=True, exist_ok=True)
         write_text(output / "metrics.json", json.dumps(result, indent=1) + "\n")
-    made = ", ".join(sorted(path.name for path in output.iterdir() if path.suffix in (".json", ".png")))
+    made = ", ".join(
+        sorted(path.name for path in output.iterdir() if path.suffix in (".json", ".png"))
+    )
     console.print()
     console.print(bold(str(output), f": {made}; {clock(time.monotonic() - began)}"))
     return result
@@ -82,7 +88,9 @@ def check(options: dict[str, Any]) -> None:
     if not isinstance(options["rollout"], str):
         raise RolloutError(f"rollout={options['rollout']}: a file of weights of a rollout policy")
     if options["opening"] > options["board"] ** 2 // 4:
-        raise RolloutError(f"opening={options['opening']}: at most a quarter of the board's points, {options['board'] ** 2 // 4}")
+        raise RolloutError(
+            f"opening={options['opening']}: at most a quarter of the board's points, {options['board'] ** 2 // 4}"
+        )
     if options["board"] > 19:
         raise RolloutError(f"board={options['board']}: at most 19")
     if not options["games"] and not options["dataset"]:
@@ -92,14 +100,16 @@ def check(options: dict[str, Any]) -> None:
 
 
 def rollouts_of(options: dict[str, Any], patterns: Any, size: int) -> dict[str, Any]:
-    from mcts.rollout_policy import PolicyRollouts, RolloutPolicy
-    from mcts.rollouts import UniformRollouts
+    from mcts.rollouts.policy import PolicyRollouts, RolloutPolicy
+    from mcts.rollouts.threads import UniformRollouts
 
     policy = RolloutPolicy.of(patterns, size, temperature=options["temperature"])
     return {"policy": PolicyRollouts(policy, mercy=options["mercy"]), "uniform": UniformRollouts()}
 
 
-def side_by_side(options: dict[str, Any], what: str, unit: str, total: int, work: Callable[[int], Any]) -> list[Any]:
+def side_by_side(
+    options: dict[str, Any], what: str, unit: str, total: int, work: Callable[[int], Any]
+) -> list[Any]:
     """The results for 0..total, several at a time, in order."""
     progress = BuildProgress()
     progress.begin(what, total, unit)
@@ -116,11 +126,13 @@ def side_by_side(options: dict[str, Any], what: str, unit: str, total: int, work
 
 
 def match(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
-    from mcts.rollout_policy import PatternPriors
-    from pipelines.match_scores import wilson
+    from mcts.rollouts.policy import PatternPriors
+    from pipelines.matches.scores import wilson
 
     players = rollouts_of(options, patterns, options["board"])
-    odds = PatternPriors(replace(patterns, weights=patterns.weights / options["temperature"]), options["board"])
+    odds = PatternPriors(
+        replace(patterns, weights=patterns.weights / options["temperature"]), options["board"]
+    )
 
     def work(number: int) -> float:
         return game(options, players, odds, number)
@@ -132,10 +144,12 @@ def match(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
 
 
 def game(options: dict[str, Any], players: dict[str, Any], odds: Any, number: int) -> float:
-    """1 where the policy's rollouts win, 0 where the uniform ones do; it is Black in every second game."""
-    from data.board import Board
-    from mcts.protocols import Limits
-    from mcts.rollout_player import RolloutPlayer
+    """1 where the policy's rollouts win, 0 where the uniform ones do; it is Black in every second
+    game.
+    """
+    from data.game.board import Board
+    from mcts.play.rollout_player import RolloutPlayer
+    from mcts.search.protocols import Limits
 
     board = Board(options["board"], komi=options["komi"])
     rng = np.random.default_rng([options["seed"], number // 2])
@@ -171,21 +185,27 @@ def show_match(found: dict[str, Any]) -> None:
 
 def judge(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     """Squared error of the mean of rollouts as what is said of the winner, by phase of the game."""
-    from data.board_kernels import VERTICES, new_boards
-    from data.games import Games
-    from data.hdf5 import DatasetFile
-    from data.loader import read_labels
-    from data.order import key, shuffled
-    from mcts.rollout_kernels import new_state
-    from models.evaluation import Draws, Summary, phase_name
-    from pipelines.evaluation_data import choose
+    from data.dataset.games import Games
+    from data.dataset.layout import DatasetFile
+    from data.game.board_kernels import VERTICES, new_boards
+    from data.loading.loader import read_labels
+    from data.loading.order import key, shuffled
+    from mcts.rollouts.uniform_kernels import new_state
+    from models.judging.scores import Draws, Summary, phase_name
+    from pipelines.evaluating.material import choose
 
     file = DatasetFile(options["dataset"])
     material = choose(file, "test", "value", None, options["seed"], source=options["source"])
-    chosen = np.sort(shuffled(len(material.rows), key(options["seed"], "positions"))[: options["positions"]])
+    chosen = np.sort(
+        shuffled(len(material.rows), key(options["seed"], "positions"))[: options["positions"]]
+    )
     columns = read_labels(file, material.rows[chosen])
     komi = file.area_komi[columns["game"]]
-    games, players, count = Games(file), rollouts_of(options, patterns, file.size), options["rollouts"]
+    games, players, count = (
+        Games(file),
+        rollouts_of(options, patterns, file.size),
+        options["rollouts"],
+    )
 
     def work(number: int) -> list[float]:
         record = games.replay(columns["game"][number], columns["ply"][number])
@@ -194,8 +214,17 @@ def judge(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
         for rollouts in players.values():
             boards, balances = new_boards(count, file.size), np.zeros(count, np.int32)
             boards[:] = record[0]
-            rollouts.run(boards, 0, count, balances, np.zeros(VERTICES, np.int32), new_state(options["seed"], number))
-            found.append(float(np.sign(balances - komi[number]).mean()) * int(columns["to_play"][number]))
+            rollouts.run(
+                boards,
+                0,
+                count,
+                balances,
+                np.zeros(VERTICES, np.int32),
+                new_state(options["seed"], number),
+            )
+            found.append(
+                float(np.sign(balances - komi[number]).mean()) * int(columns["to_play"][number])
+            )
         return found
 
     values = np.array(side_by_side(options, "positions", "positions", len(chosen), work))
@@ -206,9 +235,18 @@ def judge(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     summary = Summary(scores, game, len(numbers), Draws(len(numbers), 1000, options["seed"]))
     phase = material.phase[chosen]
     names = {int(k): phase_name(int(k)) for k in np.unique(phase)}
-    tables = {"all": asdict(summary.of()), **{name: asdict(group) for name, group in summary.by(phase, names).items()}}
+    tables = {
+        "all": asdict(summary.of()),
+        **{name: asdict(group) for name, group in summary.by(phase, names).items()},
+    }
     file.close()
-    return {"dataset": file.path.name, "positions": len(chosen), "games": len(numbers), "rollouts": count, "phases": tables}
+    return {
+        "dataset": file.path.name,
+        "positions": len(chosen),
+        "games": len(numbers),
+        "rollouts": count,
+        "phases": tables,
+    }
 
 
 def show_judgement(found: dict[str, Any]) -> None:
@@ -225,21 +263,26 @@ def show_judgement(found: dict[str, Any]) -> None:
         for name, group in found["phases"].items()
     ]
     title = f"Squared error, on -1..+1, of the mean of {found['rollouts']} rollouts; {found['dataset']}, split test"
-    console.print(make_table(title, ["plies", "positions", "games", "policy", "uniform", "policy less uniform"], rows))
+    console.print(
+        make_table(
+            title, ["plies", "positions", "games", "policy", "uniform", "policy less uniform"], rows
+        )
+    )
 
 
 # --- final positions
 
 
 def judge_endings(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
-    """How often the score with dead stones taken off is the one that the players counted, in even games of the test split. Area
-    and territory may differ by a point."""
-    from data.board import Board
-    from data.games import Games
-    from data.hdf5 import DatasetFile
-    from data.metadata import to_margin
-    from data.order import key, shuffled
-    from mcts.dead_stones import judge
+    """How often the score with dead stones taken off is the one that the players counted, in even
+    games of the test split. Area and territory may differ by a point.
+    """
+    from data.dataset.games import Games
+    from data.dataset.layout import DatasetFile
+    from data.game.board import Board
+    from data.loading.order import key, shuffled
+    from data.records.metadata import to_margin
+    from mcts.play.dead_stones import judge
 
     file = DatasetFile(options["dataset"])
     margin = np.array([to_margin(result) for result in file.column("result")])
@@ -257,31 +300,47 @@ def judge_endings(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
         board = Board(file.size, komi=float(komi[game]), ko="simple")
         for move, colour in zip(moves, colours, strict=True):
             board.play(int(move), int(colour))
-        return [abs(judge(board, rollouts).score - margin[game]) <= ALIKE for rollouts in players.values()]
+        return [
+            abs(judge(board, rollouts).score - margin[game]) <= ALIKE
+            for rollouts in players.values()
+        ]
 
-    right = np.array(side_by_side(options, "endings", "games", len(chosen), work), bool).reshape(-1, len(players))
+    right = np.array(side_by_side(options, "endings", "games", len(chosen), work), bool).reshape(
+        -1, len(players)
+    )
     file.close()
-    return {"games": len(chosen), "points": ALIKE, **{name: int(right[:, k].sum()) for k, name in enumerate(players)}}
+    return {
+        "games": len(chosen),
+        "points": ALIKE,
+        **{name: int(right[:, k].sum()) for k, name in enumerate(players)},
+    }
 
 
 def show_endings(found: dict[str, Any]) -> None:
-    from pipelines.match_scores import wilson
+    from pipelines.matches.scores import wilson
 
     for name in ("policy", "uniform"):
         rate = wilson(found[name], found["games"])
         percent = f"{100 * rate.value:.1f}% (95%: {100 * rate.low:.1f} to {100 * rate.high:.1f})"
-        kinds = {"policy": "policy and uniform", "uniform": "uniform"}[name]  # of the former half are the latter: see `judge`
-        what = f", {kinds} rollouts: within {found['points']:g} points of the score that was counted"
-        console.print(bold("Final positions", f"{what} in {found[name]} of {found['games']:,} games: {percent}"))
+        # of the former half are the latter: see `judge`
+        kinds = {"policy": "policy and uniform", "uniform": "uniform"}[name]
+        what = (
+            f", {kinds} rollouts: within {found['points']:g} points of the score that was counted"
+        )
+        console.print(
+            bold(
+                "Final positions", f"{what} in {found[name]} of {found['games']:,} games: {percent}"
+            )
+        )
 
 
 def draw(found: dict[str, Any], output: Path) -> None:
-    from pipelines import plots
+    from pipelines.drawing import evaluations
 
     phases = {name: group for name, group in found["phases"].items() if name != "all"}
     subtitle = f"{found['dataset']}, split test: {found['positions']:,} positions of {found['games']:,} games"
     subtitle += f", {found['rollouts']} rollouts each"
-    plots.rollout_phases(output / "rollouts_by_phase.png", phases, subtitle)
+    evaluations.rollout_phases(output / "rollouts_by_phase.png", phases, subtitle)
 
 
 @script("evaluate_rollouts")

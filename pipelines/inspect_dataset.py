@@ -1,4 +1,6 @@
-"""What is in a dataset: its counts, one position drawn, or a verdict: `python pipelines/inspect_dataset.py dataset=kgs.h5`."""
+"""What is in a dataset: its counts, one position drawn, or a verdict: `python
+pipelines/inspect_dataset.py dataset=kgs.h5`.
+"""
 
 import json
 import secrets
@@ -9,28 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 
 # isort: split
 import numpy as np
 from omegaconf import DictConfig
 from rich.text import Text
 
-from data.coords import COLOUR_NAMES, to_gtp
-from data.dataset_rows import InspectionError, Rows, open_dataset
-from data.dataset_summary import summarise
-from data.game_list import write_list
-from data.metadata import from_rank
-from data.text_boards import bar, feature_lines, feature_names, shades, side_by_side
-from data.visible_text import visible
-from data.words import count_of
-from pipelines.console import bold, console, make_table
-from pipelines.wiring import plain, script
+from data.base.visible_text import visible
+from data.base.words import count_of
+from data.dataset.game_list import write_list
+from data.dataset.rows import InspectionError, Rows, open_dataset
+from data.dataset.summary import summarise
+from data.game.coords import COLOUR_NAMES, to_gtp
+from data.records.metadata import from_rank
+from pipelines.drawing.text_boards import bar, feature_lines, feature_names, shades, side_by_side
+from pipelines.shell.console import bold, console, make_table
+from pipelines.shell.script import plain, script
 
-# What needs compiled code or Matplotlib is imported where it is used: counts alone should be there at once.
+# What needs compiled code or Matplotlib is imported where it is used: counts alone should be there
+# at once.
 if TYPE_CHECKING:
-    from data.dataset_check import Verdict
-    from data.dataset_sample import Sample
+    from data.dataset.check import Verdict
+    from data.dataset.sample import Sample
 
 BAR = 28  # letters
 PIPED = 84  # letters where there is no terminal: two boards beside each other
@@ -76,13 +79,17 @@ def check(options: dict[str, Any]) -> None:
     for key in (*EXPORTS, "games"):
         if options[key] is not None:
             if options["sample"] is None and key in EXPORTS:
-                raise InspectionError(f"{key}={options[key]} is made from one position: say sample=0 or sample=random, too")
+                raise InspectionError(
+                    f"{key}={options[key]} is made from one position: say sample=0 or sample=random, too"
+                )
             check_export(key, to_path(options[key]), options)
 
 
 def check_export(key: str, path: Path, options: dict[str, Any]) -> None:
     if path.is_dir():
-        raise InspectionError(f"{key}={path} is a folder; name a file in it, such as {path / EXAMPLES[key]}")
+        raise InspectionError(
+            f"{key}={path} is a folder; name a file in it, such as {path / EXAMPLES[key]}"
+        )
     if path.exists() and path.samefile(to_path(options["dataset"])):
         raise InspectionError(f"{key}={path} is the dataset itself")
     if path.exists() and not options["overwrite"]:
@@ -100,7 +107,9 @@ def to_path(text: Any) -> Path:
 
 def show_summary(summary: dict[str, Any]) -> None:
     about = summary["about"]
-    copies = f", {about['symmetries']} symmetries of each position" if about["symmetries"] > 1 else ""
+    copies = (
+        f", {about['symmetries']} symmetries of each position" if about["symmetries"] > 1 else ""
+    )
     console.print(bold(summary["path"]), soft_wrap=True)
     console.print(
         f"schema {about['schema']}, made by version {visible(about['version'])}, layout {about['layout']}{copies}, "
@@ -110,12 +119,20 @@ def show_summary(summary: dict[str, Any]) -> None:
         f"{summary['bytes'] / 1e6:,.1f} MB, {summary['bytes_a_position']:g} bytes a position, "
         f"of these {summary['bytes_of_planes'] / max(1, summary['positions']):.1f} for planes\n"
     )
-    sources = [[visible(label), digest[:12]] for label, digest in list(summary["sources"].items())[:20]]
+    sources = [
+        [visible(label), digest[:12]] for label, digest in list(summary["sources"].items())[:20]
+    ]
     console.print(make_table("Sources", ["file", "sha256"], sources, text=2), "")
     if len(summary["sources"]) > len(sources):
         console.print(f"and {len(summary['sources']) - len(sources)} more sources\n")
-    config = {key.removeprefix("games."): value for key, value in summary["config"].items() if not is_minor(key)}
-    settings = "  ".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in config.items())
+    config = {
+        key.removeprefix("games."): value
+        for key, value in summary["config"].items()
+        if not is_minor(key)
+    }
+    settings = "  ".join(
+        f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in config.items()
+    )
     console.print(f"Made with {visible(settings)}\n")
     show_splits(summary)
     for title, values in (
@@ -129,7 +146,11 @@ def show_summary(summary: dict[str, Any]) -> None:
     ):
         show_histogram(title, values)
     show_moves(summary)
-    dates = f"from {visible(summary['first_date'])} to {visible(summary['last_date'])}; " if summary["first_date"] else ""
+    dates = (
+        f"from {visible(summary['first_date'])} to {visible(summary['last_date'])}; "
+        if summary["first_date"]
+        else ""
+    )
     console.print(
         f"{count_of(summary['games'], 'game')}, {dates}{summary['games_for_value']:,} may teach a value net; "
         f"{count_of(summary['cut_short'], 'game')} cut short; "
@@ -138,7 +159,9 @@ def show_summary(summary: dict[str, Any]) -> None:
 
 
 def is_minor(key: str) -> bool:
-    """Settings that say how the work was done and guarded, not what came out; layout and size are told above."""
+    """Settings that say how the work was done and guarded, not what came out; layout and size are
+    told above.
+    """
     return key.startswith(("limits.", "parts.")) or key in ("layout", "augment", "games.read.size")
 
 
@@ -166,7 +189,9 @@ def show_histogram(title: str, values: dict[str, int]) -> None:
 
 def top(values: dict[str, int]) -> dict[str, int]:
     rest = sum(list(values.values())[LISTED:])
-    return dict(list(values.items())[:LISTED]) | ({f"{len(values) - LISTED} others": rest} if rest else {})
+    return dict(list(values.items())[:LISTED]) | (
+        {f"{len(values) - LISTED} others": rest} if rest else {}
+    )
 
 
 def show_moves(summary: dict[str, Any]) -> None:
@@ -191,8 +216,8 @@ def show_moves(summary: dict[str, Any]) -> None:
 
 
 def show_sample(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, Any]:
-    from data.board import draw
-    from data.dataset_sample import take_sample
+    from data.dataset.sample import take_sample
+    from data.game.board import draw
 
     sample = take_sample(rows, rows.choose(options["sample"], options["split"], seed))
     written = [  # before anything is shown: what can't be written is then the only line
@@ -206,8 +231,12 @@ def show_sample(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, Any
     if board.flat[sample.move] == 0:
         board.flat[sample.move] = sample.to_play
     console.print(f"\n{draw(board, last=sample.move)}\n")
-    console.print(f"X Black, O White; the move is in brackets, what it captures still there{last_move(sample)}\n")
-    lines = feature_lines(sample.planes, feature_names(options["planes"]), width(), ascii_only=ascii_only())
+    console.print(
+        f"X Black, O White; the move is in brackets, what it captures still there{last_move(sample)}\n"
+    )
+    lines = feature_lines(
+        sample.planes, feature_names(options["planes"]), width(), ascii_only=ascii_only()
+    )
     if lines:
         console.print("\n".join(lines), no_wrap=True)
     if sample.problem:
@@ -224,7 +253,11 @@ def facts(sample: "Sample", rows: Rows) -> list[str]:
     record = sample.record
     about = [record.date, record.event, record.rules and f"{record.rules} rules"]
     about += ["komi unknown" if record.komi != record.komi else f"komi {record.komi:g}"]
-    about += [f"handicap {record.handicap}" if record.handicap else "", f"result {record.result}", f"{len(record.moves)} moves"]
+    about += [
+        f"handicap {record.handicap}" if record.handicap else "",
+        f"result {record.result}",
+        f"{len(record.moves)} moves",
+    ]
     turned = f", turned by symmetry {sample.symmetry}" if rows.copies > 1 else ""
     return [
         f"row {sample.row} of {rows.count:,}, {sample.split}; game {sample.game}{turned}",
@@ -250,7 +283,7 @@ def last_move(sample: "Sample") -> str:
 
 
 def write_png(path: Path, sample: "Sample", rows: Rows) -> None:
-    from data.plane_sheet import write_sheet
+    from pipelines.drawing.plane_sheet import write_sheet
 
     lines = facts(sample, rows)
     write_sheet(
@@ -260,13 +293,15 @@ def write_png(path: Path, sample: "Sample", rows: Rows) -> None:
 
 
 def write_sgf(path: Path, sample: "Sample", rows: Rows) -> None:
-    from data.sgf_writer import write_game
+    from data.records.sgf_writer import write_game
 
     note = f"The sample: {facts(sample, rows)[0]} of {rows.file.path.name}. {outcome(sample)}."
     path.write_text(write_game(sample.record, {sample.ply: note}), encoding="utf-8")
 
 
-def export(path: Path, write: Callable[[Path, "Sample", Rows], None], sample: "Sample", rows: Rows) -> Path:
+def export(
+    path: Path, write: Callable[[Path, "Sample", Rows], None], sample: "Sample", rows: Rows
+) -> Path:
     """Under a temporary name first, so that nothing half-written is left."""
     temporary = path.with_name(f".tmp-{secrets.token_hex(4)}")
     try:
@@ -291,7 +326,7 @@ def show_list(rows: Rows, path: Path) -> dict[str, Any]:
 
 
 def show_verdict(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, Any]:
-    from data.dataset_check import verify
+    from data.dataset.check import verify
 
     sample = None if options["rows"] == "all" else options["rows"]
     verdict = verify(rows, sample=sample, seed=seed, split=options["split"])
@@ -301,8 +336,14 @@ def show_verdict(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, An
         console.print(f"  and {verdict.count - len(verdict.problems):,} more")
     console.print(verdict_line(rows, verdict, seed, chosen=verdict.recomputed < rows.count))
     if verdict.changed and verdict.count == 1:
-        drawn = "" if verdict.recomputed == rows.count else ", or in planes of other rows (rows=all looks at them, too)"
-        console.print(f"all that follows from the moves agrees: the change is in names, dates, results or the like{drawn}")
+        drawn = (
+            ""
+            if verdict.recomputed == rows.count
+            else ", or in planes of other rows (rows=all looks at them, too)"
+        )
+        console.print(
+            f"all that follows from the moves agrees: the change is in names, dates, results or the like{drawn}"
+        )
     if not verdict.sealed:
         console.print(
             "made before checksums were written: names, dates, komi and other facts that no move tells can't be compared"
@@ -331,7 +372,10 @@ def width() -> int:
 @script("inspect_dataset")
 def main(cfg: DictConfig) -> None:
     found = run(cfg)
-    if not found.get("verdict", {"sound": True})["sound"] or found.get("sample", {"problem": ""})["problem"]:
+    if (
+        not found.get("verdict", {"sound": True})["sound"]
+        or found.get("sample", {"problem": ""})["problem"]
+    ):
         sys.exit(1)
 
 

@@ -11,16 +11,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 
 # isort: split
 from omegaconf import DictConfig
 
-import pipelines.search_benchmarks
-import pipelines.training_benchmarks  # noqa: F401  (both enter their own)
-from pipelines.benchmarks import BENCHMARKS, Benchmark, Material
-from pipelines.console import console, make_table
-from pipelines.wiring import commit, plain, script
+import pipelines.speed.search
+import pipelines.speed.training  # noqa: F401  (both enter their own)
+from pipelines.shell.console import console, make_table
+from pipelines.shell.script import commit, plain, script
+from pipelines.speed.benchmarks import BENCHMARKS, Benchmark, Material
 
 
 class SpeedError(ValueError):
@@ -33,7 +33,9 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     words = options["only"]
     chosen = [b for b in BENCHMARKS if not words or any(str(word) in b.name for word in words)]
     if not chosen:
-        raise SpeedError(f"only={words}: no benchmark has such a word; there are: {'; '.join(b.name for b in BENCHMARKS)}")
+        raise SpeedError(
+            f"only={words}: no benchmark has such a word; there are: {'; '.join(b.name for b in BENCHMARKS)}"
+        )
     for key in ("runs", "games"):
         if not isinstance(options[key], int) or options[key] < 1:
             raise SpeedError(f"{key}={options[key]}: a whole number from 1 up")
@@ -98,7 +100,9 @@ def show(result: dict[str, Any]) -> None:
         for f in result["figures"]
     ]  # fmt: skip
     title = f"{result['date']}, {result['processor']}, {result['cores']} cores, commit {result['commit'] or 'unknown'}"
-    table = make_table(title, ["measured", "median", "from to", "goal", "unit", "clock", "reached"], rows)
+    table = make_table(
+        title, ["measured", "median", "from to", "goal", "unit", "clock", "reached"], rows
+    )
     console.print(table)
 
 

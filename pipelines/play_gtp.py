@@ -1,6 +1,8 @@
-"""The program as a GTP engine, for Sabaki, GoGui, KGS, CGOS: `python pipelines/play_gtp.py`, no argument needed.
+"""The program as a GTP engine, for Sabaki, GoGui, KGS, CGOS: `python pipelines/play_gtp.py`, no
+argument needed.
 
-Standard output belongs to the protocol, and from the first line on everything else that is printed goes to standard error.
+Standard output belongs to the protocol, and from the first line on everything else that is printed
+goes to standard error.
 """
 
 import contextlib
@@ -16,19 +18,20 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 
 # isort: split
 from omegaconf import DictConfig
 
-from data.cores import available_cores
-from pipelines.options import OptionError
-from pipelines.thinkers import Thinkers, checked_numbers, counted, thinker_options
-from pipelines.wiring import explain, plain, script
+from data.base.cores import available_cores
+from pipelines.engine.thinkers import Thinkers, checked_numbers, counted, thinker_options
+from pipelines.shell.options import OptionError
+from pipelines.shell.script import explain, plain, script
 
-# The player needs compiled code, and its nets torch or onnxruntime: a thread imports them while the first questions are answered.
+# The player needs compiled code, and its nets torch or onnxruntime: a thread imports them while the
+# first questions are answered.
 if TYPE_CHECKING:
-    from mcts.player import Player
+    from mcts.play.player import Player
 
 TYPES: dict[str, Any] = {
     "engine": str,
@@ -65,16 +68,22 @@ def run(cfg: DictConfig, stdin: BinaryIO, stdout: BinaryIO) -> None:
 
     thinkers.log = log
     player = make_ahead(lambda: make_player(options, thinkers, log), log)
-    from mcts.gtp import Engine
+    from mcts.gtp.engine import Engine
 
-    engine = Engine(player.result, stdout, name=options["name"], version=version(), log=log, trace=trace)
+    engine = Engine(
+        player.result, stdout, name=options["name"], version=version(), log=log, trace=trace
+    )
     engine.serve(stdin)
     if player.done() and player.exception() is None:
         player.result().close()
 
 
 def checked(options: dict[str, Any]) -> dict[str, Any]:
-    checked_numbers(options, TYPES, {"threads": 0, "seconds": 0, "simulations": 1, "resign_turns": 1, "lag": 0, "seed": 0})
+    checked_numbers(
+        options,
+        TYPES,
+        {"threads": 0, "seconds": 0, "simulations": 1, "resign_turns": 1, "lag": 0, "seed": 0},
+    )
     if not 2 <= options["boardsize"] <= 19:
         raise OptionError(f"boardsize={options['boardsize']}: from 2 to 19")
     if options["resign"] is not None and not -1 <= options["resign"] <= 1:
@@ -84,14 +93,32 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def make_player(options: dict[str, Any], thinkers: Thinkers, log: Callable[[str], None]) -> "Player":
-    from mcts.player import Manners, Player
+def make_player(
+    options: dict[str, Any], thinkers: Thinkers, log: Callable[[str], None]
+) -> "Player":
+    from mcts.play.player import Manners, Player
 
-    keys = ("seconds", "simulations", "resign", "resign_turns", "lag", "ponder", "agreed", "temperature")
+    keys = (
+        "seconds",
+        "simulations",
+        "resign",
+        "resign_turns",
+        "lag",
+        "ponder",
+        "agreed",
+        "temperature",
+    )
     manners = Manners(**{key: options[key] for key in keys})
     if options["seed"]:
         log(f"seed {options['seed']}")
-    return Player(thinkers, manners, size=options["boardsize"], komi=options["komi"], log=log, seed=options["seed"])
+    return Player(
+        thinkers,
+        manners,
+        size=options["boardsize"],
+        komi=options["komi"],
+        log=log,
+        seed=options["seed"],
+    )
 
 
 def make_ahead(make: Callable[[], "Player"], log: Callable[[str], None]) -> "Future[Player]":
@@ -138,7 +165,8 @@ def open_log(path: str | None) -> Callable[[str], None]:
 def say(text: str) -> None:
     """To people. Where nobody reads it, the game goes on."""
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"{text}\n")  # in one piece: the game and the loading of nets speak from two threads
+        # in one piece: the game and the loading of nets speak from two threads
+        sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 
 
@@ -157,7 +185,9 @@ def main(cfg: DictConfig) -> None:
     if sys.stderr is None:  # closed by whoever started us
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         sys.stderr = os.fdopen(2, "w", closefd=False)
-    closed = [name for name, stream in (("input", sys.stdin), ("output", sys.stdout)) if stream is None]
+    closed = [
+        name for name, stream in (("input", sys.stdin), ("output", sys.stdout)) if stream is None
+    ]
     if closed:
         raise OptionError(f"standard {closed[0]} is closed: a controller speaks GTP there")
     protocol = os.fdopen(os.dup(1), "wb")
@@ -169,13 +199,15 @@ def main(cfg: DictConfig) -> None:
     except KeyboardInterrupt:
         say("\nstopped")
         code = 130
-    except Exception as error:  # told here: a thread reads standard input, and Python could not end by itself
+    except Exception as error:
+        # told here: a thread reads standard input, and Python could not end by itself
         message = explain(error)
         say(traceback.format_exc().rstrip() if message is None else f"play_gtp: {message}")
         code = 1 if message is None else 2
     with contextlib.suppress(OSError):  # a controller that has gone away does not listen to the end
         protocol.close()
-    os._exit(code)  # whoever waits for the next line, or is still making a thinker, is not worth waiting for
+    # whoever waits for the next line, or is still making a thinker, is not worth waiting for
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
-"""The table and the picture of a sweep once more: `python pipelines/report_sweep.py outputs/train_model/<time>_multirun`."""
+"""The table and the picture of a sweep once more: `python pipelines/report_sweep.py
+outputs/train_model/<time>_multirun`.
+"""
 
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 
 # isort: split
-from pipelines.environment import start_of_command
-from pipelines.sweep_jobs import JOB_FILE, SweepError, read_jobs
-from pipelines.sweep_tables import report
+from pipelines.shell.environment import start_of_command
+from pipelines.sweeping.jobs import JOB_FILE, SweepError, read_jobs
+from pipelines.sweeping.tables import report
 
 HELP = """{command} FOLDER
 

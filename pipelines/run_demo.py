@@ -1,7 +1,8 @@
-"""The whole pipeline on the games that ship with the project, in a few minutes: what `make demo` runs.
+"""The whole pipeline on the games that ship with the project, in a few minutes: what `make demo`
+runs.
 
-Each step is a command that a user could type; it is printed before it runs. What it makes stays in `outputs/demo` of where one
-stands, and an earlier demo there is replaced.
+Each step is a command that a user could type; it is printed before it runs. What it makes stays in
+`outputs/demo` of where one stands, and an earlier demo there is replaced.
 """
 
 import argparse
@@ -31,21 +32,40 @@ MATCH = FOLDER / "match"
 STEPS = (
     (
         "Build a dataset of 48-plane positions from game records",
-        ["build_dataset", f"source={shown(ROOT / 'data' / 'sample_games')}", f"output={DATASET}", "overwrite=true"],
+        [
+            "build_dataset",
+            f"source={shown(ROOT / 'data' / 'sample_games')}",
+            f"output={DATASET}",
+            "overwrite=true",
+        ],
     ),
     ("Look into it", ["inspect_dataset", f"dataset={DATASET}"]),
-    ("Look at one position", ["inspect_dataset", f"dataset={DATASET}", "sample=random", "seed=1", "planes=none"]),
+    (
+        "Look at one position",
+        ["inspect_dataset", f"dataset={DATASET}", "sample=random", "seed=1", "planes=none"],
+    ),
     ("Check the file against the rules", ["inspect_dataset", f"dataset={DATASET}", "verify=true"]),
     (
         "Train a small policy net",
         [
-            *("train_model", f"dataset={DATASET}", "model=policy_resnet", "model.net.filters=32", "model.net.blocks=3"),
+            *(
+                "train_model",
+                f"dataset={DATASET}",
+                "model=policy_resnet",
+                "model.net.filters=32",
+                "model.net.blocks=3",
+            ),
             *("positions=60_000", "validate_every=30_000", f"hydra.run.dir={RUN}", "logger=none"),
         ],
     ),
     (
         "See how well it predicts moves",
-        ["evaluate_model", f"dataset={DATASET}", f"checkpoint={RUN}/checkpoints/best.ckpt", f"hydra.run.dir={FOLDER}/evaluation"],
+        [
+            "evaluate_model",
+            f"dataset={DATASET}",
+            f"checkpoint={RUN}/checkpoints/best.ckpt",
+            f"hydra.run.dir={FOLDER}/evaluation",
+        ],
     ),
     (
         "Let the policy net that ships play a game against itself",
@@ -53,13 +73,21 @@ STEPS = (
     ),
     (
         "Ask the search what it thinks of the first forty moves",
-        ["analyze_game", f"{MATCH}/games/00001.sgf", "last=40", "seconds=0.2", f"output={FOLDER}/analysis"],
+        [
+            "analyze_game",
+            f"{MATCH}/games/00001.sgf",
+            "last=40",
+            "seconds=0.2",
+            f"output={FOLDER}/analysis",
+        ],
     ),
 )
 
 
 def main() -> int:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     started = time.monotonic()
     for folder in (RUN, MATCH):  # what an earlier demo trained and played
         shutil.rmtree(folder, ignore_errors=True)
@@ -86,7 +114,10 @@ def what_next() -> str:
     activate = Path(sys.prefix) / "bin" / "activate"
     is_active = os.environ.get("VIRTUAL_ENV") == sys.prefix
     first = [] if is_active or not activate.is_file() else [f"  . {shlex.quote(shown(activate))}"]
-    lines = [shlex.join(["python", *script(name), *rest]) for name, *rest in (("play_gtp",), ("train_model", "--help"))]
+    lines = [
+        shlex.join(["python", *script(name), *rest])
+        for name, *rest in (("play_gtp",), ("train_model", "--help"))
+    ]
     return "\n".join(["To go on:", *first, *(f"  {line}" for line in lines)])
 
 

@@ -1,4 +1,6 @@
-"""From a dataset to a trained net: `python pipelines/train_model.py model=policy dataset=datasets/kgs.h5`."""
+"""From a dataset to a trained net: `python pipelines/train_model.py model=policy
+dataset=datasets/kgs.h5`.
+"""
 
 import math
 import os
@@ -12,27 +14,30 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 
 # isort: split
 from omegaconf import DictConfig, OmegaConf
 
-from data.atomic import write_text
-from data.cores import compute_cores
-from data.errors import first_line
-from models.limits import MOST
-from pipelines import sweeps
-from pipelines.console import bold, clock, console
-from pipelines.options import convert
-from pipelines.path_keys import command
-from pipelines.saved_config import check_targets, read_saved
-from pipelines.training_precision import hand_on, settle_precision
-from pipelines.wiring import CONF, explain, plain, script
+from data.base.atomic import write_text
+from data.base.cores import compute_cores
+from data.base.errors import first_line
+from models.nets.limits import MOST
+from pipelines.shell.console import bold, clock, console
+from pipelines.shell.options import convert
+from pipelines.shell.path_keys import command
+from pipelines.shell.saved_config import check_targets, read_saved
+from pipelines.shell.script import CONF, explain, plain, script
+from pipelines.sweeping import sweeps
+from pipelines.training.precision import hand_on, settle_precision
 
-# torch and Lightning take two seconds to import, and read the environment that `prepare_threads` sets: functions import them.
+# torch and Lightning take two seconds to import, and read the environment that `prepare_threads`
+# sets: functions import them.
 
 
-COMPOSED = "composed.yaml"  # beside config.yaml: values that follow from others still do, so that a run can go on with other ones
+# beside config.yaml: values that follow from others still do, so that a run can go on with other
+# ones
+COMPOSED = "composed.yaml"
 
 
 class TrainingError(ValueError):
@@ -61,7 +66,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         prepare_threads(cfg)
         return train(cfg, checkpoint)
     except Exception:
-        with suppress(OSError):  # Hydra made the folder before anything was known; it goes if it is empty
+        # Hydra made the folder before anything was known; it goes if it is empty
+        with suppress(OSError):
             output.rmdir()
         raise
 
@@ -70,10 +76,10 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     from hydra.utils import instantiate
     from pytorch_lightning import seed_everything
 
-    from models.callbacks import Checkpoints, TrainingStopped
-    from models.checkpoint import read_checkpoint
-    from models.start import begin_with
-    from models.training_state import Restored, StateError, check_training_state
+    from models.files.checkpoint import read_checkpoint
+    from models.learning.callbacks import Checkpoints, TrainingStopped
+    from models.learning.training_state import Restored, StateError, check_training_state
+    from models.learning.transfer import begin_with
 
     quieten()
     precision = settle_precision(cfg, resumed=checkpoint is not None)
@@ -82,14 +88,25 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     config = plain(cfg)
     module.save_hyperparameters(config | {"held_out": held_out(data.file, checkpoint or cfg.start)})
     if data.batches_per_epoch() == 0:
-        raise TrainingError(f"{cfg.dataset}: too few games or positions to train with for a batch of {cfg.loader.batch_size}")
+        raise TrainingError(
+            f"{cfg.dataset}: too few games or positions to train with for a batch of {cfg.loader.batch_size}"
+        )
     if data.planes != config["model"]["net"].get("planes", data.planes):
-        raise TrainingError(f"model.net.planes={cfg.model.net.planes}, but loader.planes={data.planes}: say only the latter")
+        raise TrainingError(
+            f"model.net.planes={cfg.model.net.planes}, but loader.planes={data.planes}: say only the latter"
+        )
     if cfg.start and checkpoint is None:
         taken = begin_with(module.net, cfg.start)
-        console.print(f"beginning with {taken} of {len(module.net.state_dict())} weights of {cfg.start}")
-    callbacks = [callback for callback in instantiate(cfg.callbacks).values() if callback is not None] if cfg.callbacks else []
-    callbacks.sort(key=lambda callback: isinstance(callback, Checkpoints))  # last: it saves what the others have done
+        console.print(
+            f"beginning with {taken} of {len(module.net.state_dict())} weights of {cfg.start}"
+        )
+    callbacks = (
+        [callback for callback in instantiate(cfg.callbacks).values() if callback is not None]
+        if cfg.callbacks
+        else []
+    )
+    # last: it saves what the others have done
+    callbacks.sort(key=lambda callback: isinstance(callback, Checkpoints))
     callbacks.insert(0, restored := Restored())
     step = None
     if checkpoint is not None:
@@ -125,14 +142,20 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     saving = next(callback for callback in callbacks if isinstance(callback, Checkpoints))
     if saving.best is not None:
         result["best"] = saving.best
-    return result | {"stopped_by": saving.stopped_by}  # a signal that came when there was nothing left to stop
+    # a signal that came when there was nothing left to stop
+    return result | {"stopped_by": saving.stopped_by}
 
 
 def held_out(file: Any, before: Any) -> float | None:
-    """The share of all games that neither this run nor the net before it has learned from; None where that is not known."""
-    from models.inference import held_out_by
+    """The share of all games that neither this run nor the net before it has learned from; None
+    where that is not known.
+    """
+    from models.answering.inference import held_out_by
 
-    shares = [file.held_out("test", "validation"), *([held_out_by(Path(before).expanduser())] if before else [])]
+    shares = [
+        file.held_out("test", "validation"),
+        *([held_out_by(Path(before).expanduser())] if before else []),
+    ]
     return None if None in shares else min(shares)
 
 
@@ -151,7 +174,9 @@ def make_loggers(config: dict[str, Any], step: int | None) -> list[Any]:
 
 
 def log_in(logger: Any) -> None:
-    """Begin the run at Weights & Biases before anything is written here: without a login there is none."""
+    """Begin the run at Weights & Biases before anything is written here: without a login there is
+    none.
+    """
     try:
         _ = logger.experiment
     except Exception as error:
@@ -168,10 +193,18 @@ def assemble(cfg: DictConfig) -> tuple[Any, Any]:
 
     wants = str(OmegaConf.to_container(cfg.model.net)["_target_"]).endswith(".PatternNet")  # type: ignore[index,call-overload]
     if wants != str(cfg.loader._target_).endswith(".PatternDataModule"):
-        fitting = "loader=patterns or tree_patterns" if wants else "a loader of planes, such as loader=default"
-        raise TrainingError(f"this model wants {fitting}; leave loader= out, and the model chooses it")
+        fitting = (
+            "loader=patterns or tree_patterns"
+            if wants
+            else "a loader of planes, such as loader=default"
+        )
+        raise TrainingError(
+            f"this model wants {fitting}; leave loader= out, and the model chooses it"
+        )
     if bool(cfg.model.get("move_weight")) != bool(cfg.model.net.get("moves")):
-        raise TrainingError("model.move_weight above 0 and model.net.moves=true want each other: say both or neither")
+        raise TrainingError(
+            "model.move_weight above 0 and model.net.moves=true want each other: say both or neither"
+        )
     data = instantiate(cfg.loader)
     if cfg.model.get("owner_weight") and data.owners is None:
         raise TrainingError(
@@ -187,8 +220,10 @@ def assemble(cfg: DictConfig) -> tuple[Any, Any]:
 
 
 def complete(cfg: DictConfig) -> None:
-    """Fill in what follows from the dataset and the number of devices, and check what can be checked before torch is loaded."""
-    from data.hdf5 import DatasetFile
+    """Fill in what follows from the dataset and the number of devices, and check what can be
+    checked before torch is loaded.
+    """
+    from data.dataset.layout import DatasetFile
 
     check_numbers(cfg)
     for key in ("dataset", "start", "loader.owners"):
@@ -209,7 +244,9 @@ def complete(cfg: DictConfig) -> None:
         raise TrainingError(
             "DDP inside a multirun: the jobs of -m take one device each. Leave out trainer=ddp, or train them one at a time"
         )
-    batch = cfg.positions_a_step = cfg.loader.batch_size * devices * cfg.trainer.accumulate_grad_batches
+    batch = cfg.positions_a_step = (
+        cfg.loader.batch_size * devices * cfg.trainer.accumulate_grad_batches
+    )
     steps = cfg.steps or cfg.positions // batch
     if steps == 0:
         raise TrainingError(f"positions={cfg.positions}: less than one step of {batch}")
@@ -225,7 +262,8 @@ def complete(cfg: DictConfig) -> None:
     cfg.steps = steps - steps % cfg.validate_every_steps  # so that the last validation sees the end
 
 
-# What can be said without loading torch: the least value of whole numbers, and which of them may be null.
+# What can be said without loading torch: the least value of whole numbers, and which of them may be
+# null.
 LEAST = {
     "positions": 1, "validate_every": 1, "log_every": 1, "seed": 0, "threads": 0, "steps": 1,
     "validate_every_steps": 1,
@@ -248,7 +286,8 @@ RANGES = {
     "optimizer.lr": (0, math.inf), "optimizer.adam_lr": (0, math.inf), "optimizer.weight_decay": (0, math.inf),
     "optimizer.momentum": (0, 1), "callbacks.average.decay": (0, 1), "trainer.gradient_clip_val": (0, math.inf),
 }  # fmt: skip
-BELOW_THE_END = ("callbacks.average.decay", "model.net.dropout", "optimizer.momentum")  # 1 would never learn, or forget
+# 1 would never learn, or forget
+BELOW_THE_END = ("callbacks.average.decay", "model.net.dropout", "optimizer.momentum")
 
 
 def check_numbers(cfg: DictConfig) -> None:
@@ -257,15 +296,28 @@ def check_numbers(cfg: DictConfig) -> None:
         if not has(cfg, key) or (group and OmegaConf.select(cfg, group) is None):
             continue
         value = convert(OmegaConf.select(cfg, key), int | None if key in MAY_BE_NULL else int, key)
-        most = MOST.get(key.removeprefix("model.net."), math.inf) if key.startswith("model.net.") else math.inf
+        most = (
+            MOST.get(key.removeprefix("model.net."), math.inf)
+            if key.startswith("model.net.")
+            else math.inf
+        )
         if value is not None and not least <= value <= most:
-            raise TrainingError(f"{key}={value}: a whole number from {least} " + ("up" if most == math.inf else f"to {most:,}"))
+            raise TrainingError(
+                f"{key}={value}: a whole number from {least} "
+                + ("up" if most == math.inf else f"to {most:,}")
+            )
     for key, (least, most) in RANGES.items():
         if not has(cfg, key) or OmegaConf.select(cfg, key.rpartition(".")[0]) is None:
             continue
-        number = convert(OmegaConf.select(cfg, key), float | None if key == "trainer.gradient_clip_val" else float, key)
+        number = convert(
+            OmegaConf.select(cfg, key),
+            float | None if key == "trainer.gradient_clip_val" else float,
+            key,
+        )
         if number is not None and not (
-            least <= number < most if key in BELOW_THE_END or most == math.inf else least <= number <= most
+            least <= number < most
+            if key in BELOW_THE_END or most == math.inf
+            else least <= number <= most
         ):
             raise TrainingError(f"{key}={number:g}: {bounds(key, least, most)}")
     limit = OmegaConf.select(cfg, "trainer.limit_val_batches")
@@ -280,11 +332,17 @@ def check_numbers(cfg: DictConfig) -> None:
     devices = cfg.trainer.devices
     counted = isinstance(devices, int) and (devices == -1 or devices > 0)
     if not (counted or devices in ("auto", "-1") or OmegaConf.is_list(devices)):
-        raise TrainingError(f"trainer.devices={devices}: a whole number from 1 up, a list of devices, or auto")
+        raise TrainingError(
+            f"trainer.devices={devices}: a whole number from 1 up, a list of devices, or auto"
+        )
 
 
 def bounds(key: str, least: float, most: float) -> str:
-    return f"{least:g} or more" if most == math.inf else f"from {least:g} to " + "below " * (key in BELOW_THE_END) + f"{most:g}"
+    return (
+        f"{least:g} or more"
+        if most == math.inf
+        else f"from {least:g} to " + "below " * (key in BELOW_THE_END) + f"{most:g}"
+    )
 
 
 def count_devices(cfg: DictConfig) -> int:
@@ -317,11 +375,15 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
         if key == "resume":
             continue
         if key == "start":
-            raise TrainingError(f"{override}: a run that goes on has weights already; leave out start= or resume=")
+            raise TrainingError(
+                f"{override}: a run that goes on has weights already; leave out start= or resume="
+            )
         if not has(saved, key):
             raise TrainingError(f"{override}: the run has no key {key}; they are in {path}")
         if isinstance(OmegaConf.select(cfg, key), DictConfig):
-            raise TrainingError(f"{override}: a run that goes on keeps its groups; say single values, such as threads=1")
+            raise TrainingError(
+                f"{override}: a run that goes on keeps its groups; say single values, such as threads=1"
+            )
         OmegaConf.update(saved, key, OmegaConf.select(cfg, key), merge=False)
     changed = {override.lstrip("+~").partition("=")[0] for override in overrides}
     if "positions" in changed and "steps" not in changed:
@@ -348,27 +410,39 @@ def has(cfg: DictConfig, key: str) -> bool:
 
 
 def free_keys(arguments: list[str]) -> list[str]:
-    """Arguments for Hydra: beside `resume=` any key may be said, since it is the run that has keys and not the default groups."""
+    """Arguments for Hydra: beside `resume=` any key may be said, since it is the run that has keys
+    and not the default groups.
+    """
     if not any(argument.startswith("resume=") for argument in arguments):
         return arguments
     groups = {folder.name for folder in CONF.iterdir() if folder.is_dir()}
 
     def is_value(argument: str) -> bool:
         key, sign, _ = argument.partition("=")
-        return bool(sign) and key[:1].isalpha() and key != "resume" and "/" not in key and key not in groups
+        return (
+            bool(sign)
+            and key[:1].isalpha()
+            and key != "resume"
+            and "/" not in key
+            and key not in groups
+        )
 
     return [f"++{argument}" if is_value(argument) else argument for argument in arguments]
 
 
 def prepare_waiting(cfg: DictConfig) -> None:
-    """Before torch is imported: its OpenMP reads this then, and threads that spin while they wait steal from all others."""
+    """Before torch is imported: its OpenMP reads this then, and threads that spin while they wait
+    steal from all others.
+    """
     if cfg.wait not in ("passive", "active"):
         raise TrainingError(f"wait={cfg.wait}: passive or active")
     os.environ.setdefault("OMP_WAIT_POLICY", cfg.wait.upper())
 
 
 def prepare_threads(cfg: DictConfig) -> None:
-    available = sweeps.threads_of_a_job(compute_cores()) if sweeps.in_multirun() else compute_cores()
+    available = (
+        sweeps.threads_of_a_job(compute_cores()) if sweeps.in_multirun() else compute_cores()
+    )
     threads = cfg.threads or max(1, available // count_processes(cfg))
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
     import torch
@@ -377,7 +451,11 @@ def prepare_threads(cfg: DictConfig) -> None:
 
 
 def count_processes(cfg: DictConfig) -> int:
-    return cfg.trainer.devices if isinstance(cfg.trainer.devices, int) and cfg.trainer.devices > 0 else 1
+    return (
+        cfg.trainer.devices
+        if isinstance(cfg.trainer.devices, int) and cfg.trainer.devices > 0
+        else 1
+    )
 
 
 def quieten() -> None:
@@ -385,14 +463,24 @@ def quieten() -> None:
     import logging
 
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
-    strides = ".*strides do not match bucket view strides.*"  # of weights of one number in length, where nothing is slower
-    interval = ".*smaller than the logging interval.*"  # of Lightning's epochs, which are two batches in debug=overfit
-    for about in (".*does not have many workers.*", ".*LeafSpec.*", ".*isinstance\\(treespec.*", strides, interval):
+    # of weights of one number in length, where nothing is slower
+    strides = ".*strides do not match bucket view strides.*"
+    # of Lightning's epochs, which are two batches in debug=overfit
+    interval = ".*smaller than the logging interval.*"
+    for about in (
+        ".*does not have many workers.*",
+        ".*LeafSpec.*",
+        ".*isinstance\\(treespec.*",
+        strides,
+        interval,
+    ):
         warnings.filterwarnings("ignore", about)
 
 
 def check_factories(module: Any) -> None:
-    """Lightning would call them in the middle of things, where a wrong value looks like a mistake of the program."""
+    """Lightning would call them in the middle of things, where a wrong value looks like a mistake
+    of the program.
+    """
     try:
         module.make_scheduler(module.make_optimizer(module.net), 100)
     except (TypeError, ValueError) as error:
@@ -400,9 +488,15 @@ def check_factories(module: Any) -> None:
 
 
 def to_go_on_from(output: Path) -> Path | None:
-    """The last checkpoint of a run; None where it was ended before it wrote any, so that it begins anew."""
+    """The last checkpoint of a run; None where it was ended before it wrote any, so that it begins
+    anew.
+    """
     checkpoints = output / "checkpoints"
-    written = [checkpoints / "last.ckpt", checkpoints / "best.ckpt", *sorted(checkpoints.glob("step_*.ckpt"), reverse=True)]
+    written = [
+        checkpoints / "last.ckpt",
+        checkpoints / "best.ckpt",
+        *sorted(checkpoints.glob("step_*.ckpt"), reverse=True),
+    ]
     if (found := next((path for path in written if path.is_file()), None)) is None:
         console.print(f"{output}: no checkpoint was written yet, so this begins anew")
     return found
@@ -414,8 +508,13 @@ def check_shapes(module: Any, state: dict[str, Any], path: Path) -> None:
     theirs = {name: tuple(value.shape) for name, value in state.items()}
     for name in ours.keys() | theirs.keys():
         if ours.get(name) != theirs.get(name):
-            was, now = (" x ".join(map(str, shapes[name])) if name in shapes else "not there" for shapes in (theirs, ours))
-            raise TrainingError(f"{path}: of another net than is asked for: {name} is {was} there and {now} here")
+            was, now = (
+                " x ".join(map(str, shapes[name])) if name in shapes else "not there"
+                for shapes in (theirs, ours)
+            )
+            raise TrainingError(
+                f"{path}: of another net than is asked for: {name} is {was} there and {now} here"
+            )
 
 
 def check_words(net: Any, state: dict[str, Any], path: Path) -> None:
@@ -423,14 +522,20 @@ def check_words(net: Any, state: dict[str, Any], path: Path) -> None:
     import torch
 
     for name, value in net.state_dict().items():
-        if name.startswith("words_") and not torch.equal(state.get(f"net.{name}", value[:0]), value):
-            raise TrainingError(f"{path}: it has learned other patterns than there are in this dataset")
+        if name.startswith("words_") and not torch.equal(
+            state.get(f"net.{name}", value[:0]), value
+        ):
+            raise TrainingError(
+                f"{path}: it has learned other patterns than there are in this dataset"
+            )
 
 
-def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, step: int | None) -> None:
+def introduce(
+    cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, step: int | None
+) -> None:
     """Write the configuration beside the checkpoints, and say what begins."""
-    from models.card import weights_in_words
-    from models.checkpoint import count_plain_weights, count_weights
+    from models.files.card import weights_in_words
+    from models.files.checkpoint import count_plain_weights, count_weights
 
     output = Path(cfg.output)
     if checkpoint is None and any((output / "checkpoints").glob("*.ckpt")):
@@ -443,27 +548,40 @@ def introduce(cfg: DictConfig, module: Any, data: Any, checkpoint: Path | None, 
     console.print(f"{type(module.net).__name__}: {weights}; {steps}; {output}")
     console.print(data.summary())
     if OmegaConf.select(cfg, "loader.owners") and not cfg.model.get("owner_weight"):
-        console.print("loader.owners is there, and nothing learns from it: model.owner_weight is 0, or the model has none")
+        console.print(
+            "loader.owners is there, and nothing learns from it: model.owner_weight is 0, or the model has none"
+        )
     if checkpoint is not None:
         console.print(f"going on from {checkpoint}, at step {step:,} of {cfg.steps:,}")
 
 
 def conclude(cfg: DictConfig, trainer: Any, seconds: float, *, begun: bool) -> dict[str, Any]:
-    """The end of a run: what was made, where, and how fast. `begun`: whether this process took a step of it."""
+    """The end of a run: what was made, where, and how fast.
+
+    `begun`: whether this process took a step of it.
+    """
     metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}
     if not any(name.startswith("val/") for name in metrics):  # the run was over when it was resumed
-        from pipelines.training_log import last_validation
+        from pipelines.training.log import last_validation
 
         metrics |= last_validation(Path(cfg.output) / "metrics.csv")
     checkpoints = Path(cfg.output) / "checkpoints"
-    progress = next((callback for callback in trainer.callbacks if hasattr(callback, "speed")), None)
+    progress = next(
+        (callback for callback in trainer.callbacks if hasattr(callback, "speed")), None
+    )
     speed = progress.speed(trainer) if progress else 0.0
     if trainer.is_global_zero:
-        values = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items() if name.startswith("val/"))
+        values = ", ".join(
+            f"{name} {value:.4f}" for name, value in metrics.items() if name.startswith("val/")
+        )
         pace = f"{clock(seconds)} ({speed:,.0f} positions/s)" if begun else "was finished already"
         console.print()
         console.print(bold(str(checkpoints), f": {trainer.global_step:,} steps, {pace}; {values}"))
-        for table in sorted(Path(cfg.output).glob("fit-*.txt")) if OmegaConf.select(cfg, "trainer.profiler") else []:
+        for table in (
+            sorted(Path(cfg.output).glob("fit-*.txt"))
+            if OmegaConf.select(cfg, "trainer.profiler")
+            else []
+        ):
             console.print(f"profile: {table}")
         best = checkpoints / ("best.ckpt" if (checkpoints / "best.ckpt").exists() else "last.ckpt")
         line = f"next:   {command('evaluate_model', checkpoint=best, dataset=cfg.dataset)}"

@@ -1,4 +1,6 @@
-"""Every command of the README: its options are taken by the script that it names, and (slow) it runs on a small dataset."""
+"""Every command of the README: its options are taken by the script that it names, and (slow) it
+runs on a small dataset.
+"""
 
 import re
 import shlex
@@ -14,17 +16,19 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipelines import play_match, train_model
 from pipelines.analyze_game import named
-from pipelines.environment import PROGRAMS
-from pipelines.path_keys import quoted
-from pipelines.wiring import CONF, ROOT, with_groups
-from tests.damage import run_watched
-from tests.tiny_dataset import make_dataset
+from pipelines.shell.environment import PROGRAMS
+from pipelines.shell.path_keys import quoted
+from pipelines.shell.script import CONF, ROOT, with_groups
+from tests.support.damage import run_watched
+from tests.support.tiny_dataset import make_dataset
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def commands(text: str) -> list[list[str]]:
-    """The words of each command `python pipelines/...` in an indented or fenced block, comments and a final `...` left out."""
+    """The words of each command `python pipelines/...` in an indented or fenced block, comments
+    and a final `...` left out.
+    """
     found, lines = [], iter(text.splitlines())
     for line in lines:
         if re.match(r"(    |\t)?(\$ )?python pipelines/\w+\.py", line):
@@ -78,7 +82,9 @@ def composed(script: str, arguments: list[str]) -> DictConfig:
     overrides = []
     for override in OverridesParser.create().parse_overrides(arguments):
         if override.is_sweep_override() and override.is_discrete_sweep():
-            overrides.append(f"{override.get_key_element()}={next(override.sweep_string_iterator())}")
+            overrides.append(
+                f"{override.get_key_element()}={next(override.sweep_string_iterator())}"
+            )
         elif override.is_sweep_override():
             overrides.append(f"{override.get_key_element()}={override.value().start}")  # type: ignore[union-attr]
         else:
@@ -89,7 +95,11 @@ def composed(script: str, arguments: list[str]) -> DictConfig:
 
 def check(script: str, cfg: DictConfig) -> None:
     """What the script can say of its options before it opens a file."""
-    if "output" in cfg and not OmegaConf.is_missing(cfg, "output") and "${" in str(cfg._get_node("output")):
+    if (
+        "output" in cfg
+        and not OmegaConf.is_missing(cfg, "output")
+        and "${" in str(cfg._get_node("output"))
+    ):
         cfg.output = "outputs"
     if script == "train_model":
         train_model.check_numbers(cfg)
@@ -122,12 +132,15 @@ SMALL = {  # added to commands, so that they take seconds
     "analyze_game": ["last=3", "seconds=0.1"],
     "measure_speed": ["only=[disk]", "runs=1", "games=20"],
 }
-NETS = {"policy": 16, "policy_resnet": 16, "value": 16, "value_resnet": 16}  # filters, where a command names a model
+# filters, where a command names a model
+NETS = {"policy": 16, "policy_resnet": 16, "value": 16, "value_resnet": 16}
 
 
 @pytest.mark.slow
 def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
-    """In the order of the README, as later commands use what earlier ones made; those that need other programs are left out."""
+    """In the order of the README, as later commands use what earlier ones made; those that need
+    other programs are left out.
+    """
     (tmp_path / "games").mkdir()
     make_dataset(tmp_path)
     (tmp_path / "records").rename(tmp_path / "games" / "small")
@@ -136,21 +149,32 @@ def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
         (tmp_path / name).symlink_to(ROOT / name)
     for words in sorted(COMMANDS, key=lambda words: "build_dataset" not in words[0]):
         script = Path(words[0]).stem
-        if script in ("play_gtp", "run_demo", "report_sweep", "measure_speed") or re.search("gnugo|slurm", " ".join(words)):
+        if script in ("play_gtp", "run_demo", "report_sweep", "measure_speed") or re.search(
+            "gnugo|slurm", " ".join(words)
+        ):
             continue
-        outcome = run_watched([sys.executable, *smaller(script, words, tmp_path)], seconds=600, cwd=tmp_path)
+        outcome = run_watched(
+            [sys.executable, *smaller(script, words, tmp_path)], seconds=600, cwd=tmp_path
+        )
         assert outcome.kind == "well", (words, outcome)
 
 
 def smaller(script: str, words: list[str], folder: Path) -> list[str]:
-    """The command for a small dataset: names of files that do not exist replaced, and little to do."""
-    run = next((path for path in sorted((folder / "outputs" / "train_model").glob("*/checkpoints"))), folder)
+    """The command for a small dataset: names of files that do not exist replaced, and little to
+    do.
+    """
+    run = next(
+        (path for path in sorted((folder / "outputs" / "train_model").glob("*/checkpoints"))),
+        folder,
+    )
     words = [word.replace("outputs/train_model/<run>/checkpoints", str(run)) for word in words]
     said = {word.partition("=")[0] for word in words}
     if script == "build_dataset":
         words += ["size=9"]
     if script == "train_model":
-        model = next((word.partition("=")[2] for word in words if word.startswith("model=")), "policy")
+        model = next(
+            (word.partition("=")[2] for word in words if word.startswith("model=")), "policy"
+        )
         if model in NETS and not said & {"model.net.filters", "experiment"}:
             words += [f"model.net.filters={NETS[model]}"]
         words += ["dataset=datasets/kgs.h5"] * ("dataset" not in said)

@@ -1,0 +1,1 @@
+"""The dataset file: its layout, how it is read, checked, summarised and sampled."""

@@ -1,0 +1,113 @@
+"""One row of a dataset with all that is known about it: `take_sample`."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.base.errors import first_line
+from data.dataset import game_table
+from data.dataset.check import expected_planes, record_problem
+from data.dataset.columns import BROKEN, DatasetError
+from data.dataset.guarded import guarded
+from data.dataset.layout import DatasetFile
+from data.dataset.rows import InspectionError, Rows
+from data.features.alphago48 import unpack
+from data.features.feature_set import offset
+from data.game.coords import BLACK, PASS, WHITE
+from data.records.record import GameRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Everything as the file has it: with `augment=all` planes and move are turned by `symmetry`,
+    the record is not.
+    """
+
+    row: int
+    split: str
+    game: int
+    record: GameRecord
+    ply: int
+    move: int
+    to_play: int
+    outcome: int
+    symmetry: int
+    planes: np.ndarray  # uint8 [48, size, size]
+    problem: str  # how the row differs from its game, '' if it doesn't
+
+    @property
+    def size(self) -> int:
+        return self.record.size
+
+    def colours(self) -> np.ndarray:
+        """The board before the move as int8 [size, size]: +1 Black, -1 White."""
+        own, opponent = (self.planes[offset(name)].astype(np.int8) for name in ("own", "opponent"))
+        return (own - opponent) * np.int8(self.to_play)
+
+    def last_move(self) -> int | None:
+        """The point where the stone of turn 1 lies, if the move before was no pass."""
+        points = np.flatnonzero(self.planes[offset("turns_since")])
+        return int(points[0]) if len(points) == 1 else None
+
+
+def take_sample(rows: Rows, row: int) -> Sample:
+    file = rows.file
+    columns = {
+        name: int(rows.column(name, row, row + 1)[0])
+        for name in ("move", "outcome", "to_play", "game", "ply")
+    }
+    game = columns["game"]
+    check_labels(rows, row, columns)
+    planes = rows.dataset("planes")[row]
+    record = read_record(file, game)
+    return Sample(
+        row=row,
+        split=rows.split_of(row),
+        record=record,
+        symmetry=row % rows.copies,
+        planes=planes if rows.plain else unpack(planes, rows.size),
+        problem=find_problem(rows, row, game, record, planes),
+        **columns,
+    )
+
+
+def check_labels(rows: Rows, row: int, columns: dict[str, int]) -> None:
+    """What can't be shown at all is refused; what is merely wrong is shown, with `problem`."""
+    allowed = {
+        "game": range(rows.file.game_count),
+        "move": range(rows.size**2),
+        "to_play": (BLACK, WHITE),
+    }
+    for name, values in allowed.items():
+        if columns[name] not in values:
+            what = f"row {row} has the {name} {columns[name]}, which is not possible"
+            raise InspectionError(f"{rows.file.path}: damaged, {what}; verify=true tells more")
+
+
+def read_record(file: DatasetFile, game: int) -> GameRecord:
+    """One game with its texts; raises `DatasetError` where it can't be read."""
+    for name, column in (("offset", "moves"), ("setup_offset", "setup_ply")):
+        file.offsets(name, column)
+    try:
+        table = guarded(file.path, lambda held: game_table.read(held["games"], game, game + 1))
+    except BROKEN as error:
+        raise DatasetError(
+            f"{file.path}: game {game} can't be read ({first_line(error)})"
+        ) from None
+    return game_table.record_of(table, 0, file.size)
+
+
+def find_problem(rows: Rows, row: int, game: int, record: GameRecord, planes: np.ndarray) -> str:
+    problem = record_problem(record)
+    if problem:
+        return f"its game is damaged: {problem}"
+    first = int(rows.file.games["first_row"][game])
+    skip = row // rows.copies - first
+    if not 0 <= skip < int((record.moves != PASS).sum()):
+        return "its game has no such row"
+    expected = expected_planes(rows, record, [skip], [row % rows.copies])
+    return (
+        ""
+        if (expected[0] == planes).all()
+        else "its planes are not those of its game; verify=true tells more"
+    )

@@ -1,0 +1,1 @@
+"""Positions as planes, which networks take as input."""

@@ -1,0 +1,1 @@
+"""The game: points and their names, symmetries, the board and its rules."""

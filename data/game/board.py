@@ -1,0 +1,385 @@
+"""`Board`: the game with its rules checked, for whoever is not a compiled loop.
+
+A `Board` owns one record (see `board_kernels.py`, where the rules are written) and the history
+that superko asks. Points are integers from the top left and `PASS` (see `coords.py`); colours are
+`BLACK` +1 and `WHITE` -1. Whatever is not allowed raises `IllegalMove` or another ValueError with
+one clear sentence, and leaves the board as it was.
+
+Rules: suicide is forbidden unless `suicide=True` (then of two stones or more, as Tromp-Taylor has
+it); `ko` is one of `KO_RULES`; two passes end the game, which `ended` reports and nothing
+enforces: clean-up may go on after them; `score` counts area, which Tromp-Taylor and Chinese rules
+share.
+"""
+
+import math
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from data.game import board_kernels as kernels
+from data.game.coords import (
+    BLACK,
+    COLOUR_NAMES,
+    EMPTY,
+    MAX_SIZE,
+    MIN_SIZE,
+    PASS,
+    WHITE,
+    check_point,
+    to_gtp,
+)
+
+KO_RULES = {
+    "positional": "no whole-board position may come back",
+    "situational": "no whole-board position may come back with the same player to move",
+    "simple": "only the immediate recapture of a single stone is forbidden",
+}
+
+
+REFUSALS = {
+    "occupied": "there is a stone already",
+    "suicide": "suicide",
+    "ko": "ko",
+    "superko": "the position was there before",
+}
+
+
+class IllegalMove(ValueError):
+    """The rules forbid the move; the board is unchanged.
+
+    `reason` is one of a few words, for counting.
+    """
+
+    def __init__(self, reason: str, message: str):
+        super().__init__(message)
+        self.reason = reason
+
+
+class Board:
+    def __init__(
+        self,
+        size: int = MAX_SIZE,
+        *,
+        komi: float = 7.5,
+        ko: str = "positional",
+        suicide: bool = False,
+    ):
+        if not isinstance(size, (int, np.integer)) or not MIN_SIZE <= size <= MAX_SIZE:
+            raise ValueError(
+                f"board size {size!r}: whole numbers from {MIN_SIZE} to {MAX_SIZE} are possible"
+            )
+        if not isinstance(ko, str) or ko not in KO_RULES:
+            raise ValueError(f"ko rule {ko!r}: one of {', '.join(KO_RULES)} is possible")
+        try:
+            self.komi = float(komi)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"komi {komi!r}: a number is expected") from None
+        if not math.isfinite(self.komi):
+            raise ValueError(f"komi {komi!r}: a number is expected")
+        self.suicide = suicide
+        self.size = int(size)
+        self.record = kernels.new_boards(1, self.size)
+        self._ko_rule = ko
+        self._past: list[np.ndarray] = []  # the record before each turn
+        self._seen: list[int] = []  # the same positions as superko sees them
+        self._moves: list[tuple[int, int]] = []
+
+    @property
+    def ko_rule(self) -> str:
+        """One of `KO_RULES`; it may be changed in the middle of a game, and then holds for what
+        has been.
+        """
+        return self._ko_rule
+
+    @ko_rule.setter
+    def ko_rule(self, rule: str) -> None:
+        self._ko_rule = rule
+        self._seen = [
+            self._key(int(past["hash"][0]), colour)
+            for past, (_, colour) in zip(self._past, self._moves, strict=True)
+        ]
+
+    @property
+    def to_play(self) -> int:
+        return int(self.record["to_play"][0])
+
+    @to_play.setter
+    def to_play(self, colour: int) -> None:
+        check_colour(colour)
+        if colour != self.to_play:
+            self.record["ko"] = kernels.NO_VERTEX  # it forbade the other one to take back
+        self.record["to_play"] = colour
+
+    @property
+    def moves(self) -> list[tuple[int, int]]:
+        """The turns since the last set-up: (point or PASS, colour) each."""
+        return self._moves.copy()
+
+    @property
+    def ply(self) -> int:
+        """Turns taken since the beginning: moves and passes."""
+        return int(self.record["ply"][0])
+
+    @property
+    def hash(self) -> int:
+        """Zobrist hash of the stones alone."""
+        return int(self.record["hash"][0])
+
+    @property
+    def ko(self) -> int | None:
+        """The point that simple ko forbids to the player to move, if there is one."""
+        vertex = int(self.record["ko"][0])
+        return None if vertex == kernels.NO_VERTEX else self._point(vertex)
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.record["passes"][0] >= 2)
+
+    def colour_at(self, point: int) -> int:
+        return int(self.record["color"][0, self._vertex(point)])
+
+    def stones(self, colour: int) -> list[int]:
+        return [int(point) for point in np.flatnonzero(self.colours() == colour)]
+
+    def colours(self) -> np.ndarray:
+        """The board as int8 [size, size]: +1, -1 and 0, a copy."""
+        return np.array(self._inner(self.record["color"][0]))
+
+    def string(self, point: int) -> list[int]:
+        """Points of the string that has a stone on `point`, in order."""
+        return sorted(self._circle(self._head(point)))
+
+    def liberties(self, point: int) -> list[int]:
+        """Liberties of the string on `point`, in order."""
+        head = self._head(point)
+        words = self.record["bits"][0, head]
+        vertices = (v for v in range(kernels.VERTICES) if int(words[v >> 6]) >> (v & 63) & 1)
+        return [self._point(v) for v in vertices]
+
+    def play(self, move: int, colour: int | None = None, *, superko: bool = True) -> None:
+        """One turn: a stone or `PASS`, by the player to move unless `colour` says otherwise.
+
+        Without `superko` a position may come back, and only the immediate recapture is forbidden:
+        for turns that others have decided by rules of theirs.
+        """
+        colour = self._player(colour)
+        reason = self._judge(move, colour, self.ko_rule if superko else "simple")
+        if reason:
+            name, player = self._name(move), COLOUR_NAMES[colour]
+            raise IllegalMove(reason, f"{player} can't play {name}: {REFUSALS[reason]}")
+        self._past.append(self.record.copy())
+        self._seen.append(self._key(self.hash, colour))
+        self._moves.append((int(move), colour))
+        if is_pass(move):
+            kernels.play_pass(self.record[0], np.int8(colour))
+        else:
+            kernels.play(self.record[0], np.uint16(self._vertex(move)), np.int8(colour))
+
+    def is_legal(self, move: int, colour: int | None = None) -> bool:
+        return not self._judge(move, self._player(colour))
+
+    def legal_points(self, colour: int | None = None) -> list[int]:
+        """Where a stone may be put; a pass is always possible besides."""
+        reasons = self._judge_points(0, self.size**2, self._player(colour))
+        return [point for point, reason in enumerate(reasons) if not reason]
+
+    def undo(self) -> None:
+        """Take back the last turn."""
+        if not self._past:
+            raise ValueError("there is no turn to take back")
+        self.record = self._past.pop()
+        self._seen.pop()
+        self._moves.pop()
+
+    def setup(self, *, black: Any = (), white: Any = (), empty: Any = ()) -> None:
+        """Put stones on the board or take them off, outside the game: no turn, no capture, and no
+        way back with `undo`.
+        """
+        changed = self.record.copy()
+        named: set[int] = set()
+        for points, colour in ((black, BLACK), (white, WHITE), (empty, EMPTY)):
+            try:
+                wanted = list(points)
+            except TypeError:
+                raise ValueError(f"set-up: a list of points is expected, not {points!r}") from None
+            for point in wanted:
+                vertex = self._vertex(point)
+                if vertex in named:
+                    raise ValueError(f"set-up names {self._name(point)} twice")
+                named.add(vertex)
+                changed["color"][0, vertex] = colour
+                changed["placed"][0, vertex] = kernels.LONG_AGO
+        if not kernels.rebuild(changed[0]):
+            raise ValueError("set-up leaves a string without a liberty")
+        changed["passes"] = 0
+        self.record = changed
+        self._past.clear()
+        self._seen.clear()
+        self._moves.clear()
+
+    def copy(self) -> "Board":
+        twin = Board.__new__(Board)
+        twin.size, twin.komi, twin._ko_rule, twin.suicide = (
+            self.size,
+            self.komi,
+            self._ko_rule,
+            self.suicide,
+        )
+        twin.record = self.record.copy()
+        twin._seen = self._seen.copy()
+        twin._moves = self._moves.copy()
+        twin._past = self._past.copy()  # past records are never written to
+        return twin
+
+    def owners(self) -> np.ndarray:
+        """Who owns each point by area, int8 [size, size]; all stones count as alive."""
+        owner = np.zeros(kernels.VERTICES, np.int8)
+        kernels.area(self.record[0], owner)
+        return np.array(self._inner(owner))
+
+    def score(self) -> float:
+        """Black's area less White's and komi: positive if Black wins. All stones count as alive."""
+        return float(kernels.area(self.record[0], np.zeros(kernels.VERTICES, np.int8))) - self.komi
+
+    def check(self) -> None:
+        """Recompute everything from the stones alone, and raise AssertionError where the record
+        says otherwise.
+        """
+        fresh = self.record.copy()
+        sound = kernels.rebuild(fresh[0])
+        assert sound, "a string without a liberty is on the board"
+        ours, true = (
+            {name: record[name][0] for name in record.dtype.names or ()}
+            for record in (self.record, fresh)
+        )
+        assert ours["hash"] == true["hash"], "the incremental hash is wrong"
+        assert ours["n_empty"] == true["n_empty"], "the number of empty points is wrong"
+        n = int(true["n_empty"])
+        listed = ours["empty"][:n]
+        assert sorted(listed) == sorted(true["empty"][:n]), "the list of empty points is wrong"
+        assert (ours["where"][listed] == np.arange(n)).all(), (
+            "the index of the list of empty points is wrong"
+        )
+        for first in np.flatnonzero(true["stones"]):
+            string = circle(true, int(first))
+            head = int(ours["head"][first])
+            at = self._name(self._point(int(first)))
+            assert (ours["head"][string] == head).all(), (
+                f"stones of the string on {at} do not agree on its head"
+            )
+            assert sorted(circle(ours, head)) == sorted(string), f"the string on {at} is wrong"
+            for field in ("libs", "stones", "bits"):
+                assert (ours[field][head] == true[field][first]).all(), (
+                    f"{field} of the string on {at} is wrong"
+                )
+
+    def __str__(self) -> str:
+        last = self._moves[-1][0] if self._moves else PASS
+        return draw(self.colours(), last=None if last == PASS else last)
+
+    def __repr__(self) -> str:
+        return (
+            f"Board(size={self.size}, ply={self.ply}, to_play={COLOUR_NAMES[self.to_play]})\n{self}"
+        )
+
+    def _player(self, colour: int | None) -> int:
+        if colour is None:
+            return self.to_play
+        check_colour(colour)
+        return int(colour)
+
+    def _judge(self, move: int, colour: int, rule: str = "") -> str:
+        """Why a move is not allowed, a key of REFUSALS, or ''."""
+        if is_pass(move):
+            return ""
+        check_point(move, self.size)
+        return self._judge_points(int(move), int(move) + 1, colour, rule)[0]
+
+    def _judge_points(self, first: int, stop: int, colour: int, rule: str = "") -> list[str]:
+        verdicts, hashes = np.zeros(stop - first, np.uint8), np.zeros(stop - first, np.uint64)
+        kernels.judge(self.record, 0, np.int8(colour), first, stop, verdicts, hashes)
+        seen = set(self._seen) if stop - first > 1 else self._seen
+        return [
+            self._refusal(int(v), int(h), colour, seen, rule or self.ko_rule)
+            for v, h in zip(verdicts, hashes, strict=True)
+        ]
+
+    def _refusal(self, verdict: int, hashed: int, colour: int, seen: Any, rule: str) -> str:
+        if verdict == kernels.OCCUPIED:
+            return "occupied"
+        if verdict == kernels.LONE_SUICIDE or (verdict == kernels.SUICIDE and not self.suicide):
+            return "suicide"
+        if rule == "simple":
+            return "ko" if verdict == kernels.KO and colour == self.to_play else ""
+        return "superko" if self._key(hashed, -colour) in seen else ""
+
+    def _key(self, hashed: int, to_play: int) -> int:
+        """What superko compares: the stones, and under the situational rule whose turn it is."""
+        return (
+            hashed ^ int(kernels.WHITE_TO_PLAY)
+            if self.ko_rule == "situational" and to_play == WHITE
+            else hashed
+        )
+
+    def _head(self, point: int) -> int:
+        vertex = self._vertex(point)
+        if self.record["color"][0, vertex] == EMPTY:
+            raise ValueError(f"there is no stone on {self._name(point)}")
+        return int(self.record["head"][0, vertex])
+
+    def _circle(self, head: int) -> Iterator[int]:
+        return (self._point(v) for v in circle(self.record[0], head))
+
+    def _inner(self, field: np.ndarray) -> np.ndarray:
+        rows = field[: kernels.STRIDE * (MAX_SIZE + 2)].reshape(MAX_SIZE + 2, kernels.STRIDE)
+        return rows[1 : self.size + 1, 1 : self.size + 1]
+
+    def _vertex(self, point: int) -> int:
+        check_point(point, self.size)
+        return int(kernels.to_vertex(int(point), self.size))
+
+    def _point(self, vertex: int) -> int:
+        return int(kernels.from_vertex(vertex, self.size))
+
+    def _name(self, point: int) -> str:
+        return to_gtp(point, self.size)
+
+
+def circle(record: Any, head: int) -> list[int]:
+    """Vertices of a string; a broken circle ends in an AssertionError, not in an endless loop."""
+    vertices = [head]
+    while (v := int(record["next"][vertices[-1]])) != head:
+        vertices.append(v)
+        assert len(vertices) <= kernels.VERTICES, "a string's circle does not close"
+    return vertices
+
+
+def is_pass(move: object) -> bool:
+    return isinstance(move, Integral) and int(move) == PASS
+
+
+def check_colour(colour: int) -> None:
+    if (
+        not isinstance(colour, (int, np.integer))
+        or isinstance(colour, bool)
+        or colour not in (BLACK, WHITE)
+    ):
+        raise ValueError(f"colour {colour!r}: {BLACK} is Black and {WHITE} is White")
+
+
+def draw(colours: np.ndarray, *, last: int | None = None) -> str:
+    """A board as text, X Black and O White, with GTP's letters and numbers; the last move stands
+    in brackets.
+    """
+    size = len(colours)
+    letters = "   " + " ".join(to_gtp(column, size)[0] for column in range(size))
+    lines = [letters]
+    for row in range(size):
+        cells = "".join(f" {'.XO'[int(colour)]}" for colour in colours[row]) + " "
+        if last is not None and last // size == row:
+            at = 2 * (last % size)
+            cells = cells[:at] + "(" + cells[at + 1] + ")" + cells[at + 3 :]
+        lines.append(f"{size - row:2d}{cells}{size - row}")
+    return "\n".join([*lines, letters])

@@ -1,0 +1,55 @@
+"""Packed planes expanded to bytes, each position turned by a symmetry on the way.
+
+A packed position is uint8 [points, 6], six bytes a point (see `alphago48.py`). The point that comes
+to q under symmetry k is `backward[k, q]`, so turning costs nothing: it is the order in which
+points are read. Batches are NHWC: the planes of a point stand beside each other, which for torch
+is channels-last.
+"""
+
+import numpy as np
+
+from data.base.jit import kernel
+from data.features.feature_set import COLOUR_PLANES, PLANES
+
+# uint8 [256, 8]: what a byte expands to
+BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+
+
+@kernel
+def expand(packed, slots, turns, backward, to_play, komi, out):
+    """Position slots[i] of `packed`, turned by turns[i], to out[i].
+
+    `out` uint8 [batch, points, planes] gets as many planes as it has room for: the first ones of
+    the 48, and after them one that is 1 everywhere if Black is to move (`to_play` int8, one a
+    position of `packed`), and then `komi` (uint8, see `komi_bytes`; it may be empty where there is
+    no room for it).
+    """
+    planes = min(out.shape[2], PLANES)
+    whole = np.uint64(planes >> 3)
+    rest = np.uint64(planes & 7)
+    for i in range(np.uint64(len(slots))):
+        slot = np.uint64(slots[i])
+        turn = np.uint64(turns[i])
+        for q in range(np.uint64(out.shape[1])):
+            p = np.uint64(backward[turn, q])
+            for j in range(whole):
+                spread(packed[slot, p, j], out, i, q, np.uint64(8) * j)
+            for b in range(rest):
+                out[i, q, np.uint64(8) * whole + b] = BITS[packed[slot, p, whole], b]
+            if out.shape[2] > PLANES:
+                out[i, q, np.uint64(PLANES)] = to_play[slot] > 0
+            if out.shape[2] > COLOUR_PLANES:
+                out[i, q, np.uint64(COLOUR_PLANES)] = komi[slot]
+
+
+@kernel
+def spread(byte, out, i, q, c):
+    """Eight planes from c on: all read before any is written, or the compiler does not make one
+    load and one store of it.
+    """
+    b0, b1, b2, b3 = BITS[byte, 0], BITS[byte, 1], BITS[byte, 2], BITS[byte, 3]
+    b4, b5, b6, b7 = BITS[byte, 4], BITS[byte, 5], BITS[byte, 6], BITS[byte, 7]
+    out[i, q, c], out[i, q, c + np.uint64(1)] = b0, b1
+    out[i, q, c + np.uint64(2)], out[i, q, c + np.uint64(3)] = b2, b3
+    out[i, q, c + np.uint64(4)], out[i, q, c + np.uint64(5)] = b4, b5
+    out[i, q, c + np.uint64(6)], out[i, q, c + np.uint64(7)] = b6, b7

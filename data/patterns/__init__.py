@@ -1,0 +1,1 @@
+"""Positions as pattern features, which rollout and tree policies take as input."""

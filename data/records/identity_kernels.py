@@ -1,0 +1,56 @@
+"""What makes two records the same game: their moves, smallest over the eight symmetries, as one
+64-bit number.
+
+The number must never change between versions, because splits follow from it: adding archives never
+moves a game to another side. So the mixing is spelled out here and its values are pinned by a
+test.
+"""
+
+import numpy as np
+
+from data.base.jit import kernel
+from data.records.replay_kernels import fits
+
+STEP = np.uint64(0x9E3779B97F4A7C15)  # added at each move, so that mix(0) = 0 is no trap
+SETUP = 1024  # tells a set-up change from a move; points and PASS stay below
+
+
+@kernel
+def mix(x):
+    """A 64-bit finaliser (multiply and xor-shift): every bit of the input moves every bit of the
+    output.
+    """
+    x ^= x >> np.uint64(30)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@kernel
+def smallest_hash(size, moves, colours, setup_ply, setup_point, setup_colour, forward):
+    """A hash equal for the eight images of a game: that of the smallest; `forward` is
+    `symmetry.forward(size)`.
+
+    Set-up changes count whatever their order before one ply; moves count in order, with their
+    colours. Returns 0 for a record that does not fit the board.
+    """
+    if not fits(size, moves, colours, setup_ply, setup_point, setup_colour):
+        return np.uint64(0)
+    smallest = ~np.uint64(0)
+    for k in range(8):
+        total = mix(np.uint64(size))
+        for i in range(len(setup_ply)):
+            where = np.uint64(forward[k, setup_point[i]]) + np.uint64(SETUP)
+            total += mix(
+                where
+                | np.uint64(setup_colour[i] + 1) << np.uint64(16)
+                | np.uint64(setup_ply[i]) << np.uint64(24)
+            )
+        total = mix(total)
+        for i in range(len(moves)):
+            turn = np.uint64(forward[k, moves[i]]) << np.uint64(1) | np.uint64(colours[i] < 0)
+            total = mix(total + STEP ^ turn)
+        smallest = min(smallest, total)
+    # the smallest of eight is small: spread evenly again, as the split wants it
+    return mix(smallest + STEP)

@@ -1,0 +1,1 @@
+"""The Go Text Protocol: an engine, its commands and their arguments."""

@@ -1,0 +1,235 @@
+"""Clocks: how much time is left, and how much of it one move may take.
+
+    absolute    main time, and then the game is lost
+    canadian    main time, then again and again so many moves in a period
+    byoyomi     main time, then so many periods; one in which a move is finished begins anew
+    fischer     main time, and an increment after each move, both perhaps with a limit
+
+`Clock.allowance` never plans to the edge: a buffer stays for what lies between us and the referee,
+and what moves have cost beyond their plan is learnt from `spend`. Time is handed in, never read
+here, so that games can be simulated in no time.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["none", "absolute", "canadian", "byoyomi", "fischer"]
+
+# Of Huang, Coulom and Lin (2010), scaled to the board: early moves get less, so that the middle
+# game gets more.
+SPREAD = 0.2  # a move gets 1 / (SPREAD * points) of the time in the middle game: 1/72 on 19x19
+OPENING = 0.2  # until so many plies a point, and at most twice the divisor at the first move
+LAG_SHARE = 0.3  # of a short game the buffer is this share, not a fixed time
+UNSEEN = 0.002  # seconds that a move costs between us and the referee, and nobody here sees
+REMEMBERED = 8  # moves whose overruns are
+# of what is left is what is set aside for an overrun that came once: a machine may have slept
+ONCE = 0.01
+
+
+@dataclass(frozen=True)
+class TimeRules:
+    kind: Kind = "none"
+    main: float = 0.0  # seconds
+    period: float = 0.0  # of overtime; in Fischer's way the increment
+    count: int = 0  # moves in a period (canadian) or periods (byoyomi)
+    most: float | None = None  # of Fischer's way: increments add up to no more seconds than these
+    move: float | None = None  # and no move may take longer
+
+    def __post_init__(self) -> None:
+        if not all(
+            math.isfinite(value) and value >= 0 for value in (self.main, self.period, self.count)
+        ):
+            raise ValueError("times and counts are numbers from 0 up")
+        if not (limit(self.most) >= self.main and limit(self.move) > 0):
+            raise ValueError("a limit of main time is not below it, one of a move is above 0")
+        if self.kind in ("canadian", "byoyomi") and (self.period <= 0 or self.count < 1):
+            raise ValueError("overtime wants a period above 0, and at least one move or period")
+
+
+def limit(seconds: float | None) -> float:
+    return math.inf if seconds is None else seconds
+
+
+def from_gtp(main: float, period: float, moves: int) -> TimeRules:
+    """`time_settings`: a period without moves means no limit at all, moves without a period mean
+    sudden death.
+    """
+    if period > 0 and moves == 0:
+        return TimeRules()
+    return TimeRules("canadian", main, period, moves) if period > 0 else TimeRules("absolute", main)
+
+
+@dataclass
+class Clock:
+    """One player's. `main`, `period` and `count` are what is left; in overtime `main` is 0."""
+
+    rules: TimeRules = field(default_factory=TimeRules)
+    lag: float = 0.5  # seconds of the buffer
+    main: float = 0.0
+    period: float = 0.0
+    count: int = 0
+    # of the last moves: what they cost beyond their plans
+    overruns: list[float] = field(default_factory=list)
+    flagged: bool = False
+    unseen: float = UNSEEN  # 0 for a referee's clock
+
+    def __post_init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """As before the first move."""
+        self.main, self.period, self.count = self.rules.main, self.rules.period, self.rules.count
+        self.flagged = False
+
+    @property
+    def overrun(self) -> float:
+        """What a move is expected to cost beyond its plan: the second largest of those remembered;
+        half of one that stands alone, if that is little.
+        """
+        largest, second = sorted([0.0, 0.0, *self.overruns])[:-3:-1]
+        return max(second, min(largest / 2, ONCE * self.hard_limit()))
+
+    @property
+    def limited(self) -> bool:
+        return self.rules.kind != "none"
+
+    def hard_limit(self) -> float:
+        """Seconds after which this move loses the game."""
+        if not self.limited:
+            return math.inf
+        if self.rules.kind == "canadian":
+            return self.main + self.period
+        if self.rules.kind == "byoyomi":
+            return self.main + max(0, self.count - 1) * self.rules.period + self.period
+        return min(self.main, limit(self.rules.move))
+
+    def costly(self) -> float:
+        """Seconds after which this move costs more than its time: the game, or a whole period of
+        byo-yomi.
+        """
+        return self.main + self.period if self.rules.kind == "byoyomi" else self.hard_limit()
+
+    def allowance(self, ply: int, points: int) -> float | None:
+        """Seconds for the move after `ply` turns on a board of so many points; 0: at once; None:
+        as long as you like.
+        """
+        if not self.limited:
+            return None
+        buffer = self.buffer()
+        wanted = {
+            "absolute": self.share(self.main - buffer, ply, points),
+            "fischer": self.share(self.main - self.rules.period - buffer, ply, points)
+            + self.rules.period
+            - self.overrun,
+            "canadian": self.canadian(ply, points, buffer),
+            "byoyomi": self.byoyomi(ply, points, buffer),
+        }[self.rules.kind]
+        return max(0.0, min(wanted, self.costly() - buffer - self.overrun))
+
+    def extra(self, planned: float) -> float:
+        """Seconds that a move may take beyond its plan where it is hard to decide: half as many
+        again, if they are there.
+        """
+        if not self.limited:
+            return 0.0
+        return max(0.0, min(planned / 2, self.costly() - self.buffer() - self.overrun - planned))
+
+    def canadian(self, ply: int, points: int, buffer: float) -> float:
+        """Main time is spent as if the game ended with it, but no move gets less than it would get
+        in overtime.
+        """
+        if self.main > 0:
+            per_move = (self.rules.period - buffer) / max(1, self.rules.count)
+        else:
+            per_move = (self.period - buffer) / max(1, self.count)
+        return max(self.share(self.main - buffer, ply, points), per_move - self.overrun)
+
+    def byoyomi(self, ply: int, points: int, buffer: float) -> float:
+        """A period for every move, and a share of the main time.
+
+        Periods are kept: they are there for what goes wrong.
+        """
+        return max(0.0, self.share(self.main, ply, points)) + self.period - buffer - self.overrun
+
+    def share(self, seconds: float, ply: int, points: int) -> float:
+        moves = SPREAD * points + max(0.0, OPENING * points - ply)
+        return seconds / max(moves, 8.0) - self.overrun
+
+    def buffer(self) -> float:
+        longest = max(self.rules.main, self.rules.period if self.rules.kind != "fischer" else 0.0)
+        if self.rules.kind in ("canadian", "byoyomi"):
+            longest = self.rules.period
+        return min(self.lag, LAG_SHARE * min(longest, limit(self.rules.move)))
+
+    def is_short(self) -> bool:
+        """Whether so little is left that even asking a net is too much."""
+        return self.limited and self.hard_limit() <= self.buffer() / 2 + self.overrun
+
+    def spend(self, seconds: float, planned: float | None = None) -> bool:
+        """A move has taken so long, while it was meant to take `planned`; False if the time is up."""
+        seconds += self.unseen
+        if planned is not None:
+            self.overruns = [*self.overruns, max(0.0, seconds - planned)][-REMEMBERED:]
+        if seconds > self.hard_limit():
+            self.flagged = True
+        if not self.limited:
+            return True
+        over = max(0.0, seconds - self.main)
+        was_main = self.main > 0
+        self.main = max(0.0, self.main - seconds)
+        if self.rules.kind == "fischer" and not self.flagged:
+            self.main = min(self.main + self.rules.period, max(self.main, limit(self.rules.most)))
+        elif self.rules.kind == "canadian" and (over > 0 or not was_main):
+            self.period = max(0.0, self.period - over)
+            self.count -= 1
+            if self.count <= 0:
+                self.period, self.count = self.rules.period, self.rules.count
+        elif self.rules.kind == "byoyomi" and (over > 0 or not was_main):
+            self.use_periods(over)
+        return not self.flagged
+
+    def use_periods(self, seconds: float) -> None:
+        while seconds > self.period and self.count > 1:
+            seconds -= self.period
+            self.period = self.rules.period
+            self.count -= 1
+        self.period = self.rules.period
+
+    def set_left(self, seconds: float, count: int) -> None:
+        """`time_left`: with count 0 main time, else overtime.
+
+        Whole seconds may have been rounded off what we know better.
+        """
+        seconds = max(0.0, seconds)
+        rules = self.rules
+        if not self.limited:
+            return
+        if count <= 0 or rules.kind in ("absolute", "fischer"):
+            self.main = refine(seconds, self.main)
+            self.period, self.count = rules.period, rules.count
+        else:
+            known = self.period if self.main <= 0 else rules.period
+            self.main, self.period = 0.0, refine(seconds, known)
+            self.count = count
+
+
+def refine(told: float, known: float) -> float:
+    """What the referee says, unless it is what we know, cut to a whole second."""
+    return known if told == int(told) and told <= known < told + 1 else told
+
+
+def describe(rules: TimeRules) -> str:
+    texts = {
+        "none": "no limit",
+        "absolute": f"{rules.main:g} s",
+        "canadian": f"{rules.main:g} s + {rules.count} moves in {rules.period:g} s",
+        "byoyomi": f"{rules.main:g} s + {rules.count} x {rules.period:g} s",
+        "fischer": f"{rules.main:g} s + {rules.period:g} s a move",
+    }
+    limits = [
+        f"{text} {value:g} s"
+        for text, value in (("up to", rules.most), ("a move", rules.move))
+        if value is not None
+    ]
+    return ", ".join([texts[rules.kind], *limits])

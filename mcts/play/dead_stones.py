@@ -1,0 +1,159 @@
+"""What is dead at the end of a game, what is in seki, and the score: `judge` is where to begin.
+
+Rollouts show who comes to own each point; strings that live whatever happens (Benson) are exempt
+from them. The score is area with the dead stones taken off: Chinese rules, where players agree
+about the dead. `Board.score` is Tromp-Taylor, where all stones live. `useless_moves` are those
+that cannot gain a point of area, whoever moves first afterwards.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.game.board import Board
+from data.game.board_kernels import STRIDE, VERTICES, new_boards
+from data.game.coords import BLACK, EMPTY, MAX_SIZE, WHITE
+from mcts.play.dead_stones_kernels import SAFE_POINT, SAFE_STONE, SAFE_VACANT, pass_alive
+from mcts.rollouts.threads import Rollouts, UniformRollouts
+from mcts.rollouts.uniform_kernels import new_state
+
+ROLLOUTS = 400  # on 19x19 a few hundredths of a second; the mean of a point is then known to 0.05
+AT_A_TIME = 20  # rollouts: boards that are held
+# Mean owner, from the stone's own view, below which a string counts as dead. At the end of 194
+# games of GNU Go against itself
+# uniform rollouts name the same dead stones as GNU Go in 187 with this; with -0.1 in 181, -0.3 in
+# 155, +0.2 in 169. Those of the
+# policy that ships do in 190, half of them and half uniform ones in 192.
+DEAD = 0.0
+UNDECIDED = 0.9  # mean owner up to which a string may be in seki
+
+
+@dataclass(frozen=True)
+class Judgement:
+    alive: tuple[tuple[int, ...], ...]  # strings, each with its points in order
+    dead: tuple[tuple[int, ...], ...]
+    seki: tuple[tuple[int, ...], ...]  # alive because nobody can move there; see `is_locked`
+    owner: np.ndarray  # float32 [points], +1 Black's ... -1 White's
+    score: float  # Black's area less White's and komi, dead stones taken off
+
+    def result(self) -> str:
+        return to_result(self.score)
+
+
+def to_result(score: float) -> str:
+    """As SGF and GTP write it: B+3.5, W+0.5, 0."""
+    return "0" if score == 0 else f"{'B' if score > 0 else 'W'}+{abs(score):g}"
+
+
+def judge(
+    board: Board, rollouts: Rollouts | None = None, *, count: int = ROLLOUTS, seed: int = 0
+) -> Judgement:
+    """Each string's fate by that many rollouts, half of them uniform: what one kind misreads the
+    other often does not.
+    """
+    owner = mean_owners(board, UniformRollouts(), count // 2 if rollouts else count, seed)
+    if rollouts:
+        owner = (owner + mean_owners(board, rollouts, count - count // 2, seed)) / 2
+    safe = {colour: safe_points(board, colour) for colour in (BLACK, WHITE)}
+    fate: dict[str, list[tuple[int, ...]]] = {"alive": [], "dead": [], "seki": []}
+    for string in strings(board):
+        colour = board.colour_at(string[0])
+        if safe[-colour][string[0]] == SAFE_POINT:
+            fate["dead"].append(string)
+        elif safe[colour][string[0]] == SAFE_STONE:
+            fate["alive"].append(string)
+        else:
+            mean = colour * float(owner[list(string)].mean())
+            locked = abs(mean) < UNDECIDED and is_locked(board, string)
+            fate["seki" if locked else "dead" if mean < DEAD else "alive"].append(string)
+    after = without(board, points_of(fate["dead"]))
+    # taking what is dead gives liberties
+    for string in [string for string in fate["seki"] if not is_locked(after, string)]:
+        fate["seki"].remove(string)
+        mean = board.colour_at(string[0]) * float(owner[list(string)].mean())
+        fate["dead" if mean < DEAD else "alive"].append(string)
+    after = without(board, points_of(fate["dead"]))
+    return Judgement(
+        tuple(fate["alive"]), tuple(fate["dead"]), tuple(fate["seki"]), owner, after.score()
+    )
+
+
+def strings(board: Board) -> list[tuple[int, ...]]:
+    """All strings of the board, in the order of their first points."""
+    found: dict[tuple[int, ...], None] = {}
+    for point in np.flatnonzero(board.colours()).tolist():
+        if not any(point in string for string in found):
+            found[tuple(board.string(point))] = None
+    return list(found)
+
+
+def is_locked(board: Board, string: tuple[int, ...]) -> bool:
+    """Seki, which random rollouts don't know: whoever takes a liberty of the string is in atari
+    and has captured nothing.
+
+    At least one such move is an attacker's and adds to a string of his: a single stone thrown into
+    an eye locks nothing.
+    """
+    colour = board.colour_at(string[0])
+    liberties = board.liberties(string[0])
+    against = False
+    for point in liberties:
+        for player in (colour, -colour):
+            after = board.copy()
+            after.ko_rule = "simple"
+            if not after.is_legal(point, player):
+                continue
+            after.play(point, player)
+            if (
+                len(after.liberties(point)) > 1
+                or (after.colours() == -player).sum() < (board.colours() == -player).sum()
+            ):
+                return False
+            against |= player != colour and len(after.string(point)) > 2
+    return len(liberties) > 1 and against
+
+
+def points_of(strings: list[tuple[int, ...]]) -> list[int]:
+    return [point for string in strings for point in string]
+
+
+def without(board: Board, dead: list[int]) -> Board:
+    after = board.copy()
+    after.setup(empty=dead)
+    return after
+
+
+def mean_owners(
+    board: Board, rollouts: Rollouts, count: int = ROLLOUTS, seed: int = 0
+) -> np.ndarray:
+    """Over rollouts with either player first in turn, float32 [points]."""
+    boards, state = new_boards(AT_A_TIME, board.size), new_state(seed)
+    balances, sums = np.zeros(AT_A_TIME, np.int32), np.zeros(VERTICES, np.int32)
+    for done in range(0, count, AT_A_TIME):
+        boards[:] = board.record[0]
+        boards["passes"] = 0  # the game may have ended already
+        boards["to_play"][1::2] *= -1
+        boards["ko"][1::2] = 0
+        rollouts.run(boards, 0, min(AT_A_TIME, count - done), balances, sums, state)
+    return np.asarray(to_points(board, sums) / max(1, count), np.float32)
+
+
+def safe_points(board: Board, colour: int) -> np.ndarray:
+    """uint8 [points]: what Benson's rule says, in the words of `dead_stones_kernels`."""
+    safe = np.zeros(VERTICES, np.uint8)
+    pass_alive(board.record, 0, colour, safe)
+    return to_points(board, safe)
+
+
+def useless_moves(board: Board, colour: int) -> np.ndarray:
+    """bool [points]: empty points where a stone of `colour` dies for sure, or fills own safe
+    territory with nothing to take.
+    """
+    mine, theirs = safe_points(board, colour), safe_points(board, -colour)
+    return (board.colours().ravel() == EMPTY) & ((theirs >= SAFE_POINT) | (mine == SAFE_VACANT))
+
+
+def to_points(board: Board, vertices: np.ndarray) -> np.ndarray:
+    """An array over vertices as one over points."""
+    rows = vertices[: STRIDE * (MAX_SIZE + 2)].reshape(MAX_SIZE + 2, STRIDE)
+    return np.ascontiguousarray(rows[1 : board.size + 1, 1 : board.size + 1]).ravel()

@@ -1,0 +1,152 @@
+"""`RolloutPlayer`: a thinker without a tree.
+
+A move is worth what rollouts behind it come to; the better ones get more of them.
+
+Which move is tried next is decided by the upper end of what it may be worth (UCB1, Auer 2002), a
+few rollouts at a time. What the policy itself would rather play is looked at longer, less so the
+more is known of it (progressive bias, Chaslot 2008); where it thinks alike of all moves, as the
+uniform one does, nothing changes. This measures rollout policies: two such players differ in
+nothing but theirs.
+"""
+
+import math
+import time
+from typing import Any, Protocol
+
+import numpy as np
+
+from data.game.board import Board
+from data.game.board_kernels import VERTICES, new_boards, to_vertex
+from data.game.coords import PASS
+from mcts.play.policy_player import choose_from
+from mcts.rollouts.threads import Rollouts
+from mcts.rollouts.uniform_kernels import is_sensible, new_state
+from mcts.search.protocols import Candidate, Limits, Report, Watch
+
+AT_A_TIME = 4  # rollouts of one move
+WIDTH = 0.5  # of the interval: times the square root of log(all) / tried
+# rollouts: times what a move's probability is above that of all alike, as if so many had been won
+# besides
+BIAS = 10.0
+
+
+class Odds(Protocol):
+    """Such as `PatternPriors` of the same policy."""
+
+    def odds(self, record: np.ndarray) -> np.ndarray:
+        """Probabilities of a board's moves, float32 [points]."""
+        ...
+
+
+class RolloutPlayer:
+    def __init__(
+        self,
+        rollouts: Rollouts,
+        size: int,
+        *,
+        odds: Odds | None = None,
+        bias: float = BIAS,
+        seed: int = 1,
+    ):
+        self.rollouts = rollouts
+        self.odds = odds
+        self.weight = bias
+        self.name = f"{rollouts.name} rollouts"
+        self.seed = seed
+        self.boards = new_boards(AT_A_TIME, size)
+        self.owners = np.zeros(VERTICES, np.int32)
+        self.forget()
+
+    def forget(self) -> None:
+        self.state = new_state(self.seed)
+
+    def close(self) -> None:
+        pass
+
+    def think(
+        self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0
+    ) -> Report:
+        began = told = time.monotonic()
+        moves = choose_from(board, self.moves(board), limits.only) or [PASS]
+        records = []
+        for move in moves:
+            after = board.copy()
+            after.play(move)
+            records.append(after.record)
+        wins, tries, bias = np.zeros(len(moves)), np.zeros(len(moves)), self.bias(board, moves)
+        most = math.inf if limits.simulations is None else limits.simulations
+        self.owners[:] = 0
+        while tries.sum() < most and not limits.stop.is_set():
+            if limits.seconds is not None and time.monotonic() - began >= limits.seconds:
+                break
+            k = self.next_move(wins, tries, bias)
+            wins[k] += self.play(records[k], board.to_play, board.komi)
+            tries[k] += AT_A_TIME
+            if watch is not None and time.monotonic() - told >= every:
+                told = time.monotonic()
+                watch(self.report(board, moves, wins, tries, began))
+        return self.report(board, moves, wins, tries, began)
+
+    def at_once(self, board: Board, seconds: float) -> Report:
+        return self.think(board, Limits(seconds=seconds))
+
+    def moves(self, board: Board) -> list[int]:
+        """Legal moves that fill no own eye; a pass where there are none, or where it wins after
+        the opponent's.
+        """
+        colour = board.to_play
+        if board.moves and board.moves[-1][0] == PASS and board.score() * colour > 0:
+            return [PASS]
+        record: Any = board.record[0]
+        sensible = [
+            p
+            for p in board.legal_points()
+            if is_sensible(record, np.uint16(to_vertex(p, board.size)), colour)
+        ]
+        return sensible or [PASS]
+
+    def bias(self, board: Board, moves: list[int]) -> np.ndarray:
+        """Rollouts that each move counts as won, or below 0 lost, from the beginning."""
+        if self.odds is None or moves == [PASS]:
+            return np.zeros(len(moves))
+        odds = self.odds.odds(board.record)[moves]
+        return self.weight * (odds - odds.mean())
+
+    @staticmethod
+    def next_move(wins: np.ndarray, tries: np.ndarray, bias: np.ndarray) -> int:
+        untried = np.flatnonzero(tries == 0)
+        if len(untried):
+            return int(untried[0])
+        return int(
+            np.argmax((wins + bias) / tries + WIDTH * np.sqrt(math.log(tries.sum()) / tries))
+        )
+
+    def play(self, record: np.ndarray, colour: int, komi: float) -> float:
+        """How many of some rollouts `colour` wins; half of those that are drawn."""
+        self.boards[:] = record[0]
+        balances = np.zeros(AT_A_TIME, np.int32)
+        self.rollouts.run(self.boards, 0, AT_A_TIME, balances, self.owners, self.state)
+        return float(((np.sign(balances - komi) * colour + 1) / 2).sum())
+
+    def report(
+        self, board: Board, moves: list[int], wins: np.ndarray, tries: np.ndarray, began: float
+    ) -> Report:
+        values = np.where(tries > 0, 2 * wins / np.maximum(tries, 1) - 1, 0.0)
+        candidates = [
+            Candidate(
+                move,
+                int(tries[k]),
+                1 / len(moves),
+                float(values[k]),
+                math.nan,
+                float(values[k]),
+                (move,),
+            )
+            for k, move in enumerate(moves)
+        ]
+        candidates.sort(key=lambda c: (-c.visits, -c.value))
+        total = max(1.0, float(tries.sum()))
+        vertices = [int(to_vertex(point, board.size)) for point in range(board.size**2)]
+        owner = (self.owners[vertices] / total).astype(np.float32)
+        value = float((values * tries).sum() / total)
+        return Report(tuple(candidates), value, int(tries.sum()), time.monotonic() - began, owner)

@@ -1,0 +1,102 @@
+"""Rollouts: games played to the end by a compiled loop.
+
+This is the floor of them: uniformly random moves.
+
+A rollout owns one board and ends with two passes or at its length cap. The mover scans from a
+random empty point and plays the first move that is legal and does not fill an own eye; it passes
+when there is none. Random state is an array of one uint64 from `new_state`, an argument like all
+the rest, so that a search can be repeated move for move.
+"""
+
+import numpy as np
+
+from data.base.jit import kernel
+from data.game.board_kernels import ADJ, DIAG, WALL, area, copy_board, play, play_pass
+from data.game.coords import EMPTY
+
+MAX_PLIES = 3  # times the number of points: a cap for rollouts that superko would have ended
+
+
+def new_state(seed: int, worker: int = 0) -> np.ndarray:
+    """Random state for one thread: never 0, where xorshift stays, and far apart for neighbouring
+    seeds and workers.
+    """
+    words = np.random.SeedSequence([seed, worker]).generate_state(1, np.uint64)
+    return np.maximum(words, np.uint64(1))
+
+
+@kernel
+def next_below(state, n):
+    """A random integer below n, by xorshift and a multiplication instead of a division."""
+    s = state[0]
+    s ^= s << np.uint64(13)
+    s ^= s >> np.uint64(7)
+    s ^= s << np.uint64(17)
+    state[0] = s
+    return ((s >> np.uint64(32)) * n) >> np.uint64(32)
+
+
+@kernel
+def is_sensible(b, v, colour):
+    """Legal and no own eye filled, in one look around: `is_legal` and not `is_own_eye` for an
+    empty vertex.
+    """
+    breathes = False
+    foreign = False
+    for d in range(4):
+        u = ADJ[v, d]
+        neighbour = b.color[u]
+        if neighbour == EMPTY:
+            return v != b.ko
+        if neighbour == colour:
+            breathes |= b.libs[b.head[u]] > 1
+        elif neighbour != WALL:
+            foreign = True
+            breathes |= b.libs[b.head[u]] == 1
+    if foreign:
+        return breathes and v != b.ko
+    opponents = 0
+    edge = 0
+    for d in range(4):
+        opponents += b.color[DIAG[v, d]] == -colour
+        edge |= b.color[DIAG[v, d]] == WALL
+    return breathes and opponents + edge >= 2
+
+
+@kernel
+def play_uniform(b, state):
+    """Play uniformly random sensible moves to the end; returns the number of plies."""
+    limit = MAX_PLIES * b.side * b.side
+    plies = 0
+    while b.passes < 2 and plies < limit:
+        colour = b.to_play
+        n = np.uint64(b.n_empty)
+        k = next_below(state, n) if n else np.uint64(0)
+        found = False
+        for _ in range(n):
+            v = b.empty[k]
+            if is_sensible(b, v, colour):
+                play(b, v, colour)
+                found = True
+                break
+            k += np.uint64(1)
+            if k == n:
+                k = np.uint64(0)
+        if not found:
+            play_pass(b, colour)
+        plies += 1
+    return plies
+
+
+@kernel
+def uniform_rollouts(boards, i, state, count, owner):
+    """Play `count` rollouts from board 0 on board i; returns plies played and the sum of Black's
+    area balances.
+    """
+    plies = 0
+    balance = 0
+    for _ in range(count):
+        copy_board(boards, 0, i)
+        plies += play_uniform(boards[i], state)
+        balance += area(boards[i], owner)
+    return plies, balance

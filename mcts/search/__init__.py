@@ -1,0 +1,1 @@
+"""The asynchronous search: its loop, its parameters, and the queue to the networks."""

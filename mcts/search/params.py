@@ -1,0 +1,103 @@
+"""`SearchParams`: every number that a search can be told, with its range, and which symbol of the
+paper it is.
+
+    lam      lambda, the weight of rollouts against the value net
+    c_puct   c_puct, the weight of priors against results
+    n_vl     n_vl, visits counted as lost while a simulation is under way
+    n_thr    n_thr, visits after which a position gets moves of its own
+    beta     beta, the power that flattens the policy net's answers
+
+The four switches turn a part off where there is one; a search that lacks a part does without it in
+the same way: without a value net lambda is 1, without rollouts 0, without both the policy is
+played, without a policy net the placeholders stay.
+"""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+SYMMETRY_MODES = ("random", "none", "mean")
+
+
+@dataclass(frozen=True)
+class SearchParams:
+    lam: float = 0.5  # 0..1; 0 starts no rollout, 1 asks for no value
+    c_puct: float = 2.5  # >= 0; larger looks more at moves with a good prior and few visits
+    n_vl: int = 1  # >= 0; larger sends simulations that run at the same time further apart
+    # >= 0; larger grows a smaller tree; 0 gives every leaf moves of its own at its first visit
+    n_thr: int = 40
+    n_thr_adjusts: bool = True  # n_thr is where it begins, and follows how much the nets can answer
+    beta: float = 1.0  # > 0; below 1 flattens the policy net's priors, above 1 sharpens them
+    # a move never tried counts as its position does less this; larger tries fewer moves
+    fpu_reduction: float = 0.0
+    # 0..1; of a pass in a game as long as the board has points; less the younger the game
+    pass_prior: float = 0.03
+
+    policy_net: bool = True  # use the policy net
+    value_net: bool = True  # use the value net
+    rollouts: bool = True  # use rollouts
+    tree_policy: bool = True  # placeholder priors from the tree policy; else they are uniform
+
+    threads: int = 2  # >= 1; that do rollouts
+    # >= 1; a call of the compiled loops and a piece of a thread's work; larger costs less and sees
+    # less
+    leaves: int = 32
+    batch: int = 8  # >= 1; positions that a net is shown at once, at most
+    # >= 1; positions that wait for a net or are in its work; larger keeps it busier and answers
+    # later
+    queue: int = 16
+    # how a net sees a position: turned at random, as it is (none), or the mean of all eight
+    symmetry: str = "random"
+    cache: int = 20_000  # >= 0; answers of each net that are remembered, 1.5 KB each for the policy
+    nodes: int = 50_000  # >= 1; positions with moves of their own in the store, 8 KB each on 19x19
+    # seconds > 0; a net that answers nothing for so long when all else is done is given up
+    patience: float = 10.0
+
+    seed: int = 0  # >= 0; of symmetries, rollouts and ties
+    # everything in turn, in one thread: with a number of simulations and a seed, repeatable
+    deterministic: bool = False
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            check_kind(field.name, getattr(self, field.name), type(field.default))
+        for name, low, high in RANGES:
+            number = getattr(self, name)
+            if not low <= number <= high:
+                limits = f"from {low} to {high}" if math.isfinite(high) else f"at least {low}"
+                raise ValueError(f"search parameter {name}={number}: {limits} is possible")
+        for name in ("beta", "patience"):
+            if getattr(self, name) == 0:
+                raise ValueError(f"search parameter {name}=0: more than 0 is possible")
+        if self.symmetry not in SYMMETRY_MODES:
+            raise ValueError(
+                f"search parameter symmetry={self.symmetry}: one of {', '.join(SYMMETRY_MODES)} is possible"
+            )
+        if self.queue < self.batch:
+            raise ValueError(
+                f"search parameter queue={self.queue}: at least batch={self.batch} is possible"
+            )
+        if self.deterministic and self.threads != 1:
+            raise ValueError(
+                f"search parameter deterministic=true wants threads=1, not {self.threads}"
+            )
+
+
+RANGES = (
+    ("lam", 0, 1), ("c_puct", 0, math.inf), ("n_vl", 0, 1000), ("n_thr", 0, 10**9), ("beta", 0, math.inf),
+    ("fpu_reduction", -2, 2), ("pass_prior", 0, 1), ("threads", 1, 1024), ("leaves", 1, 4096), ("batch", 1, 4096),
+    ("queue", 1, 65536), ("cache", 0, 10**9), ("nodes", 1, 10**7), ("patience", 0, math.inf), ("seed", 0, 2**63 - 1),
+)  # fmt: skip
+
+
+def check_kind(name: str, value: Any, kind: type) -> None:
+    """A configuration file may say 5 where a number with a fraction is expected, and nothing else
+    that is not meant.
+    """
+    fits = isinstance(value, (int, float) if kind is float else kind) and (
+        kind is bool or not isinstance(value, bool)
+    )
+    if not fits or (kind is float and not math.isfinite(value)):
+        expected = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}[
+            kind
+        ]
+        raise ValueError(f"search parameter {name}={value!r}: {expected} is expected")

@@ -1,0 +1,1 @@
+"""The tree as arrays, and the compiled loops that descend, expand and back up."""

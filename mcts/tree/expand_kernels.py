@@ -1,0 +1,220 @@
+"""New nodes: which moves a position has, superko heeded, and their priors, the tree policy's until
+the net's come.
+"""
+
+import numpy as np
+
+from data.base.jit import kernel
+from data.game.board_kernels import VERTICES, WHITE_TO_PLAY, area, hash_after, is_suicide, to_vertex
+from data.game.coords import EMPTY, PASS
+from mcts.rollouts.uniform_kernels import is_sensible, next_below
+from mcts.tree.store_kernels import (
+    ANSWERED,
+    GROW,
+    MAX_DEPTH,
+    NONE,
+    PLACEHOLDER,
+    POLICY,
+    ROOT,
+    SIMPLE,
+    SITUATIONAL,
+    bring_best,
+    swap,
+    want,
+)
+
+LEAST_PRIOR = 1e-3  # times the mean: of legal moves to which the tree policy gives nothing
+NOTHING_SENSIBLE = 0.9  # prior of a pass where the tree policy gives nothing to any move
+EARLY_PASS = 0.01  # times `pass_prior`: in the opening
+
+
+@kernel
+def expand_all(store, boards, leaves, count, weights):
+    """`expand` each leaf that is to grow, and ask for its priors."""
+    for k in range(np.uint64(count)):
+        if leaves[k].work & GROW and expand(
+            store, boards, k + np.uint64(1), leaves[k].edge, weights[k]
+        ):
+            want(store, leaves[k].edge, POLICY)
+
+
+@kernel
+def expand(store, boards, i, e, weights):
+    """Make the position of edge e, which board i holds, a node with `weights` float32 [points] as
+    placeholder priors.
+
+    Returns whether there was room.
+    """
+    head = store.head[0]
+    edge = store.edges[e]
+    edge.growing = False
+    b = boards[i]
+    points = np.uint32(b.side) * np.uint32(b.side)
+    if head.n_nodes >= len(store.nodes) or head.n_moves + points + np.uint32(1) > len(store.moves):
+        return False
+    n = head.n_nodes
+    head.n_nodes += np.uint32(1)
+    edge.child = n
+    node = store.nodes[n]
+    node.key = position_key(b, head.ko_rule)
+    node.own_wr = edge.w_r
+    node.own_wv = edge.w_v
+    node.own_r = edge.n_r
+    node.own_v = edge.n_v
+    node.visits = 0
+    node.virtual = 0
+    node.parent = e
+    node.first = head.n_moves
+    node.opened = 0
+    node.to_play = b.to_play
+    node.passes = b.passes
+    node.priors = PLACEHOLDER
+    node.result = 0
+    if b.passes == 1:
+        node.result = np.sign(area(b, np.empty(VERTICES, np.int8)) - head.komi)
+    node.count = list_moves(store, b, n, weights)
+    head.n_moves += np.uint32(node.count)
+    bring_best(store, n)
+    return True
+
+
+@kernel
+def list_moves(store, b, n, weights):
+    """Write the legal moves and the pass with their placeholder priors, in random order; returns
+    how many.
+    """
+    head = store.head[0]
+    first = store.nodes[n].first
+    before = np.empty(MAX_DEPTH + 1, np.uint64)
+    depth = keys_above(store, n, before)
+    count = np.uint32(0)
+    total = 0.0
+    for point in range(np.uint32(b.side) * np.uint32(b.side)):
+        v = to_vertex(point, b.side)
+        if b.color[v] == EMPTY and may_play(store, b, v, before, depth):
+            move = store.moves[first + count]
+            move.move = point
+            move.prior = weights[point]
+            move.edge = NONE
+            total += weights[point]
+            count += np.uint32(1)
+    to_pass = NOTHING_SENSIBLE if total == 0 else pass_prior(b, head.pass_prior)
+    if count == 0:
+        to_pass = 1.0
+    least = LEAST_PRIOR * total / count if total > 0 else 1.0
+    scale = (1 - to_pass) / (total + least * count) if count else 0.0
+    for k in range(np.uint64(count)):
+        store.moves[first + k].prior = (store.moves[first + k].prior + least) * scale
+        swap(store.moves, first + k, first + next_below(store.random, k + np.uint64(1)))
+    last = store.moves[first + count]
+    last.move = PASS
+    last.prior = to_pass
+    last.edge = NONE
+    return count + np.uint32(1)
+
+
+@kernel
+def pass_prior(b, full):
+    """Small while the board is empty, `full` in a game as long as the board has points, or on a
+    board that is full.
+    """
+    points = np.float64(b.side) * b.side
+    late = min(1.0, max(b.ply / points, 1 - b.n_empty / points))
+    return full * max(late**3, EARLY_PASS)
+
+
+@kernel
+def position_key(b, ko_rule):
+    return b.hash ^ WHITE_TO_PLAY if ko_rule == SITUATIONAL and b.to_play == -1 else b.hash
+
+
+@kernel
+def keys_above(store, n, keys):
+    """The positions from node n up to the root, as superko sees them; returns how many."""
+    count = np.uint64(0)
+    while count < len(keys):
+        keys[count] = store.nodes[n].key
+        count += np.uint64(1)
+        if n == ROOT:
+            break
+        n = store.edges[store.nodes[n].parent].node
+    return count
+
+
+@kernel
+def may_play(store, b, v, before, depth):
+    """Whether the rules allow a stone on the empty vertex v: no suicide, and no position that was
+    there before.
+    """
+    colour = b.to_play
+    if is_suicide(b, v, colour):
+        return False
+    if store.head[0].ko_rule == SIMPLE:
+        return v != b.ko
+    key = hash_after(b, v, colour)
+    if store.head[0].ko_rule == SITUATIONAL and colour == 1:
+        key ^= WHITE_TO_PLAY
+    for k in range(depth):
+        if before[k] == key:
+            return False
+    mask = np.uint64(len(store.history) - 1)
+    at = key & mask
+    while store.history[at]:
+        if store.history[at] == key:
+            return False
+        at = (at + np.uint64(1)) & mask
+    return True
+
+
+@kernel
+def remember(history, keys):
+    """Fill an empty hash table, at least twice as long as there are keys.
+
+    An empty board (0) never comes back.
+    """
+    mask = np.uint64(len(history) - 1)
+    for k in range(len(keys)):
+        at = keys[k] & mask
+        while history[at] and history[at] != keys[k]:
+            at = (at + np.uint64(1)) & mask
+        history[at] = keys[k]
+
+
+@kernel
+def uniform_weights(boards, leaves, count, weights):
+    """1 for each sensible move, of the boards 1.. whose leaf is to grow."""
+    for k in range(np.uint64(count)):
+        if leaves[k].work & GROW:
+            b = boards[k + np.uint64(1)]
+            for point in range(np.uint32(b.side) * np.uint32(b.side)):
+                v = to_vertex(point, b.side)
+                weights[k, point] = b.color[v] == EMPTY and is_sensible(b, v, b.to_play)
+
+
+@kernel
+def replace_priors(store, n, answers):
+    """Log-probabilities float32 [points] of a policy net, flattened by beta, in place of the
+    placeholders; pass keeps its own.
+    """
+    head = store.head[0]
+    node = store.nodes[n]
+    node.priors = ANSWERED
+    highest = -np.inf
+    kept = 0.0
+    for k in range(np.uint64(node.count)):
+        move = store.moves[node.first + k]
+        if move.move == PASS:
+            kept = move.prior
+        else:
+            highest = max(highest, answers[move.move])
+    total = 0.0
+    for k in range(np.uint64(node.count)):
+        move = store.moves[node.first + k]
+        if move.move != PASS:
+            move.prior = np.exp(head.beta * (answers[move.move] - highest))
+            total += move.prior
+    for k in range(np.uint64(node.count)):
+        move = store.moves[node.first + k]
+        if move.move != PASS:
+            move.prior *= (1 - kept) / total
+    bring_best(store, n)

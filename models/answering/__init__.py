@@ -1,0 +1,1 @@
+"""How networks answer: NumPy arrays in, NumPy arrays out."""

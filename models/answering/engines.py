@@ -1,0 +1,219 @@
+"""What computes a net's answers: torch or onnxruntime.
+
+One method, `run`: planes uint8 [batch, size, size, planes] to float32.
+
+NHWC is what the loader's kernel writes and what convolutions on a CPU like best, so nothing is
+copied on the way. Engines may be called from several threads at once.
+"""
+
+import copy
+import re
+from typing import Any, Protocol
+
+import numpy as np
+
+from data.base.cores import compute_cores
+from data.base.errors import first_line
+from models.answering.onnx_check import check_onnx
+from models.answering.onnx_sizes import Sizes
+from models.files.card import Card, NetFileError
+from models.files.interface import INPUT, SIDE
+
+# torch takes most of a second to import, and who plays with an ONNX file has no need of it: only
+# functions import it.
+
+# int8 and onnx run in onnxruntime, bf16 and fp32 in torch
+ENGINES = ("auto", "int8", "onnx", "bf16", "fp32")
+DEVICES = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
+
+
+class Engine(Protocol):
+    name: str
+
+    def run(self, planes: np.ndarray) -> np.ndarray: ...
+
+
+class TorchEngine:
+    """`net` is a network of `models`; `precision` is fp32 or bf16."""
+
+    def __init__(
+        self,
+        net: Any,
+        card: Card,
+        *,
+        precision: str = "fp32",
+        device: str = "cpu",
+        threads: int = 0,
+    ):
+        import torch
+
+        # of the whole process: torch has no other
+        torch.set_num_threads(threads or compute_cores())
+        self.device = torch.device(device)
+        self.net = for_answers(net, card, bf16=precision == "bf16").to(self.device)
+        self.name = f"torch {precision}" + (f" on {device}" if device != "cpu" else "")
+
+    def run(self, planes: np.ndarray) -> np.ndarray:
+        import torch
+
+        with torch.inference_mode():
+            # in memory that is channels-last
+            batch = torch.from_numpy(planes).to(self.device).permute(0, 3, 1, 2)
+            return self.net(batch).float().cpu().numpy()
+
+
+class OnnxEngine:
+    """`content` is an ONNX file as bytes, looked through before onnxruntime is given it:
+    `onnx_check.py`, and `onnx_sizes.py`.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        card: Card,
+        *,
+        name: str = "onnx",
+        device: str = "cpu",
+        threads: int = 0,
+    ):
+        self.sizes = Sizes(check_onnx(content))
+        self.sizes.check((1, card.size, card.size, len(card.planes)))
+        ort = onnxruntime()
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads or compute_cores()
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4  # what goes wrong is raised, too
+        # and not its own, which nobody looked through
+        options.add_session_config_entry("session.load_model_format", "ONNX")
+        # threads that wait leave the core to others
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        try:
+            self.session = ort.InferenceSession(content, options, providers=providers(ort, device))
+        except NetFileError:
+            raise
+        except Exception as error:
+            # onnxruntime has an exception of its own for each way in which a file can be wrong
+            raise NetFileError(
+                f"not an ONNX file that onnxruntime can use ({in_short(error)})"
+            ) from None
+        check_interface(self.session.get_inputs(), self.session.get_outputs(), card)
+        self.name = name
+
+    def run(self, planes: np.ndarray) -> np.ndarray:
+        self.sizes.check(planes.shape)
+        try:
+            return self.session.run(None, {INPUT: planes})[0]
+        except Exception as error:
+            raise NetFileError(
+                f"onnxruntime could not compute an answer ({in_short(error)})"
+            ) from None
+
+
+def check_interface(inputs: list[Any], outputs: list[Any], card: Card) -> None:
+    """Raise unless one array goes in and one comes out, of the kinds that the card's net has;
+    batches are of any number.
+    """
+    sides = [SIDE, SIDE] if card.least else [card.size, card.size]
+    wanted = f"{INPUT} tensor(uint8) {['batch', *sides, len(card.planes)]}"
+    takes = [
+        f"{entry.name} {entry.type} {[batch_name(entry.shape), *entry.shape[1:]]}"
+        for entry in inputs
+    ]
+    if takes != [wanted]:
+        raise NetFileError(
+            f"its input is {in_short(', '.join(takes)) or 'nothing'}, the card's net wants {wanted}"
+        )
+    sides = [["batch"], ["batch", "points"]][card.kind == "policy"]
+    gives = [(entry.type, [batch_name(entry.shape), *entry.shape[1:]]) for entry in outputs]
+    fits = [(kind, len(shape), shape[0]) for kind, shape in gives] == [
+        ("tensor(float)", len(sides), "batch")
+    ]
+    if not fits or not all(
+        isinstance(side, str) or side == card.size**2 for side in gives[0][1][1:]
+    ):
+        found = in_short(", ".join(f"{kind} {shape}" for kind, shape in gives))
+        raise NetFileError(
+            f"its output is {found or 'nothing'}, a {card.kind} net gives tensor(float) {sides}"
+        )
+
+
+def batch_name(shape: list[Any]) -> Any:
+    """`batch` where the first side of a shape has any name, so that it can be of any length."""
+    return "batch" if shape and isinstance(shape[0], str) and shape[0] else (shape or [None])[0]
+
+
+def in_short(error: BaseException | str) -> str:
+    """The first line, of printable letters, cut where it gets long: names in it come from the
+    file.
+    """
+    line = error if isinstance(error, str) else first_line(error)
+    return "".join(letter if letter.isprintable() else "?" for letter in line)[:200]
+
+
+def for_answers(net: Any, card: Card, *, bf16: bool = False) -> Any:
+    """A copy of a net that only answers: ordinary convolutions with batch norm folded in,
+    channels-last, in bf16 if asked for.
+    """
+    import torch
+    from torch import nn
+    from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+    from models.files.checkpoint import plain_net
+
+    net = copy.deepcopy(plain_net(net, card.net)[0]).eval().requires_grad_(False)
+    for module in list(net.modules()):
+        if isinstance(module, nn.Sequential):
+            for k in range(len(module) - 1):
+                conv, norm = module[k], module[k + 1]
+                if isinstance(conv, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
+                    module[k], module[k + 1] = fuse_conv_bn_eval(conv, norm), nn.Identity()
+    if bf16:  # but for biases of points, which are added to the last map: they make fp32 of it
+        for module in net.modules():
+            if isinstance(module, nn.Conv2d | nn.Linear | nn.BatchNorm2d):
+                module.to(torch.bfloat16)
+    return net.to(memory_format=torch.channels_last)
+
+
+def choose_device(device: str) -> str:
+    """`auto` is a GPU if torch is there and sees one."""
+    if device != "auto":
+        return device
+    try:
+        import torch
+    except ImportError:
+        return "cpu"
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def check_device(device: str) -> None:
+    import torch
+
+    try:
+        torch.empty(1, device=device)
+    except Exception as error:
+        raise NetFileError(
+            f"device={device}: torch can't use it here ({first_line(error)})"
+        ) from None
+
+
+def onnxruntime() -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise NetFileError(
+            "onnxruntime is not installed: pip install onnxruntime, or choose engine=fp32"
+        ) from None
+    return onnxruntime
+
+
+def providers(ort: Any, device: str) -> list[Any]:
+    if device == "cpu":
+        return ["CPUExecutionProvider"]
+    kind, _, number = device.partition(":")
+    if kind == "cuda" and "CUDAExecutionProvider" in ort.get_available_providers():
+        return [("CUDAExecutionProvider", {"device_id": int(number or 0)}), "CPUExecutionProvider"]
+    raise NetFileError(
+        f"device={device}: this onnxruntime has no support for it; choose engine=bf16, or device=cpu"
+    )

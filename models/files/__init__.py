@@ -1,0 +1,1 @@
+"""Networks as files: cards, checkpoints, checksums."""

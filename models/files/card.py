@@ -1,0 +1,253 @@
+"""`Card`: what a net is, as plain values: written as JSON beside its weights, and all that a
+program needs to use them.
+
+A card `policy.json` describes the files `policy.safetensors`, `policy.onnx` and `policy.int8.onnx`
+of one net. It carries the checksums of these files and one of itself, and tells strangers what
+goes in and comes out (`interface.py`). Nothing here needs torch: who plays with an ONNX file does
+not load it.
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from data.base import atomic
+from data.features.feature_set import COLOUR_PLANE, KOMI_PLANE, KOMI_PLANES, plane_names
+from models.files.interface import interface
+
+SCHEMA = 2
+# schemas that are read, too: cards without a checksum of their own, `input` and `output`
+OLDER = (1,)
+CHECKSUM = "card_sha256"  # of all else on a card
+FORMAT = "LambdaGo net"
+KINDS = ("policy", "value")
+# of the files that a card describes
+SUFFIXES = {".safetensors": "weights", ".onnx": "onnx", ".int8.onnx": "int8"}
+
+
+class NetFileError(ValueError):
+    """A file is no net that can be used here; the message says why, in one line."""
+
+
+@dataclass(frozen=True)
+class Card:
+    name: str
+    kind: str  # policy or value
+    size: int  # of the board that it was trained on
+    planes: tuple[str, ...]  # names, in order
+    net: dict[str, Any]  # class and its numbers
+    weights: int = 0  # how many
+    least: int = 0  # the smallest board that it answers for; 0: `size` alone
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)  # name: {bytes, sha256}
+    data: dict[str, Any] = field(default_factory=dict)  # what it was trained on
+    compute: dict[str, Any] = field(default_factory=dict)  # with what effort
+    accuracy: dict[str, Any] = field(default_factory=dict)  # and how well it does
+    parity: dict[str, Any] = field(default_factory=dict)  # how its files compare with each other
+    made: dict[str, Any] = field(default_factory=dict)  # when, and by which versions
+
+    def fits(self, size: int) -> bool:
+        """Whether it answers for boards of that size."""
+        return (self.least or self.size) <= size <= self.size
+
+    @property
+    def hears_komi(self) -> bool:
+        return KOMI_PLANE in self.planes
+
+    def sizes(self) -> str:
+        return (
+            f"{self.least}x{self.least} to {self.size}x{self.size}"
+            if self.fits(self.size - 1)
+            else f"{self.size}x{self.size}"
+        )
+
+    @property
+    def knows_symmetries(self) -> bool:
+        """Whether it answers alike for all eight images of a position."""
+        return bool(self.compute.get("symmetric_layers"))
+
+    def weights_in_words(self) -> str:
+        return weights_in_words(self.compute.get("weights_to_learn") or self.weights, self.weights)
+
+    def to_json(self) -> str:
+        about = interface(self.kind, self.planes, self.size, self.least)
+        return as_text({"format": FORMAT, "schema": SCHEMA, **asdict(self), **about})
+
+
+def weights_in_words(learned: int, plain: int) -> str:
+    """Layers that know the symmetries learn each number once, and have it in eight places when
+    they are ordinary layers.
+    """
+    return (
+        f"{plain:,} weights"
+        if learned == plain
+        else f"{learned:,} weights to learn ({plain:,} as plain layers)"
+    )
+
+
+def as_text(values: dict[str, Any]) -> str:
+    """A card as JSON, with its checksum."""
+    values = {key: value for key, value in values.items() if key != CHECKSUM}
+    return json.dumps({**values, CHECKSUM: checksum_of(values)}, indent=1) + "\n"
+
+
+def checksum_of(values: dict[str, Any]) -> str:
+    """Of what a card says, however it is spaced and in whatever order."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def read_card(path: Path) -> Card:
+    """Raise `NetFileError` if it is missing, no card, or of a net that this program can't feed."""
+    if not path.is_file():
+        if path.with_suffix("").is_dir():
+            raise NetFileError(
+                f"{path.with_suffix('')}: a folder; name a file in it, as checkpoints/best.ckpt of a run, or a card"
+            )
+        raise NetFileError(
+            f"{path}: there is no such card; export_model.py writes one beside the nets that it makes"
+        )
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):  # not JSON, or not even text
+        raise NetFileError(f"{path}: not a readable card, perhaps cut off") from None
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise NetFileError(f"{path}: not the card of a net of this project")
+    if (schema := values.get("schema")) != SCHEMA and schema not in OLDER:
+        raise NetFileError(
+            f"{path}: card of schema {schema!r}, this program reads schema {SCHEMA}; export the net again"
+        )
+    if schema == SCHEMA and values.pop(CHECKSUM, None) != checksum_of(values):
+        raise NetFileError(
+            f"{path}: damaged, or changed by hand (another checksum); export the net again, notes= is for words"
+        )
+    try:
+        card = Card(
+            **{
+                key: value
+                for key, value in values.items()
+                if key not in ("format", "schema", "input", "output")
+            }
+        )
+    except TypeError as error:
+        raise NetFileError(f"{path}: a damaged card ({str(error)[:100]!a})") from None
+    if problem := what_is_wrong(card):
+        raise NetFileError(f"{path}: {problem}")
+    return replace(card, planes=tuple(card.planes))
+
+
+def what_is_wrong(card: Card) -> str:
+    """Why this program can't use the net, or ''."""
+    if card.kind not in KINDS:
+        return f"a net of kind {card.kind!r}, known are {', '.join(KINDS)}"
+    if not isinstance(card.name, str) or type(card.weights) is not int or card.weights < 0:
+        return "a damaged card: name is a word, weights a whole number"
+    if type(card.size) is not int or not 2 <= card.size <= 19:
+        return f"for boards of size {card.size!r}, this program plays on 2 to 19"
+    if type(card.least) is not int or not 0 <= card.least <= card.size:
+        return f"a damaged card: least={card.least!r}, a board of 2 to {card.size}, or 0"
+    tables = {
+        name: getattr(card, name)
+        for name in ("net", "files", "data", "compute", "accuracy", "parity", "made")
+    }
+    if wrong := [name for name, value in tables.items() if not isinstance(value, dict)]:
+        return f"a damaged card: {', '.join(wrong)} should be an object"
+    if wrong := [
+        name
+        for name, value in (("name", card.name), *tables.items())
+        if not all(map(is_sound, leaves(value)))
+    ]:
+        return f"a damaged card: {', '.join(wrong)} with letters that can't be shown, or a number that is none"
+    if wrong := [name for name, entry in card.files.items() if not is_file_entry(name, entry)]:
+        return f"a damaged card: {wrong[0]!r} should be a file beside it, with bytes and sha256"
+    learned = card.compute.get("weights_to_learn")
+    if learned is not None and (type(learned) is not int or learned < 0):
+        return f"a damaged card: weights_to_learn={learned!r}, a whole number"
+    share = card.compute.get("held_out")
+    if share is not None and not (isinstance(share, int | float) and 0 <= share <= 1):
+        return f"a damaged card: held_out={share!r}, a share of all games from 0 to 1"
+    if not isinstance(card.planes, list | tuple) or not card.planes:
+        return "a damaged card: planes is a list of names"
+    known = input_names(KOMI_PLANES)
+    if len(card.planes) > len(known):
+        return f"wants {len(card.planes)} planes, this program makes {len(known)}"
+    for k, (theirs, ours) in enumerate(zip(card.planes, known, strict=False)):
+        if theirs != ours:
+            return f"other planes than this program's: number {k} is {theirs!r} there and {ours!r} here"
+    return ""
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """All words and numbers in a value, names of keys among them."""
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield key
+            yield from leaves(entry)
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            yield from leaves(entry)
+    else:
+        yield value
+
+
+def is_sound(value: Any) -> bool:
+    """Whether a word can be shown on a terminal as it is; whether a number is finite."""
+    if isinstance(value, str):
+        return value.isprintable()
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def is_file_entry(name: str, entry: Any) -> bool:
+    if not isinstance(entry, dict) or set(entry) != {"bytes", "sha256"} or set(name) & set("/\\"):
+        return False
+    return (
+        type(entry["bytes"]) is int
+        and entry["bytes"] >= 0
+        and bool(re.fullmatch("[0-9a-f]{64}", str(entry["sha256"])))
+    )
+
+
+def input_names(planes: int) -> tuple[str, ...]:
+    """The first ones of the 48, or all with the colour to move behind them, and then komi."""
+    if not 1 <= planes <= KOMI_PLANES:
+        raise NetFileError(f"wants {planes} planes, this program makes {KOMI_PLANES}")
+    return tuple([*plane_names(), COLOUR_PLANE, KOMI_PLANE][:planes])
+
+
+def find_card(path: Path) -> Path:
+    """Where the card of a net's file is."""
+    for suffix in sorted(SUFFIXES, key=len, reverse=True):
+        if path.name.endswith(suffix):
+            return path.with_name(path.name.removesuffix(suffix) + ".json")
+    return path
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """A file as the card's `files` has it."""
+    return {"bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def read_described(path: Path, card: Card) -> bytes:
+    """The bytes of a file, which must be the ones that the card describes."""
+    if not path.is_file():
+        raise NetFileError(f"{path}: there is no such file")
+    content = path.read_bytes()
+    entry = card.files.get(path.name)
+    if not isinstance(entry, dict):
+        raise NetFileError(
+            f"{path}: its card {find_card(path).name} does not speak of it; export the net again"
+        )
+    if len(content) != entry.get("bytes"):
+        raise NetFileError(
+            f"{path}: {len(content):,} bytes, its card says {entry.get('bytes')}; perhaps cut off"
+        )
+    if hashlib.sha256(content).hexdigest() != entry.get("sha256"):
+        raise NetFileError(f"{path}: not the file that its card describes (another checksum)")
+    return content
+
+
+def write_card(card: Card, path: Path) -> None:
+    atomic.write_text(path, card.to_json())

@@ -1,0 +1,1 @@
+"""How good answers are: scores with intervals."""

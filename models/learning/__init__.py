@@ -1,0 +1,1 @@
+"""How networks learn: Lightning modules, optimisers, checkpoints that a run can continue from."""

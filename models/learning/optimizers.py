@@ -1,0 +1,179 @@
+"""Optimisers and schedules as factories: configurations name them, Lightning modules call them
+with parameters.
+"""
+
+import math
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+
+
+class Muon(Optimizer):
+    """Momentum whose matrices are made orthogonal (Jordan 2024), for weights that are matrices;
+    AdamW for all others.
+
+    A convolution is a matrix of outputs by inputs times window. Each group has its own `lr`;
+    `adam_lr` is that of the second.
+    """
+
+    def __init__(
+        self,
+        net: nn.Module,
+        *,
+        lr: float = 0.02,
+        momentum: float = 0.95,
+        weight_decay: float = 0.01,
+        adam_lr: float = 0.002,
+        betas: tuple[float, float] = (0.9, 0.99),
+        eps: float = 1e-8,
+    ):
+        for name, value in (("lr", lr), ("adam_lr", adam_lr), ("weight_decay", weight_decay)):
+            if value < 0:
+                raise ValueError(f"{name}={value}: must not be negative")
+        matrices, others = split_parameters(net)
+        super().__init__(
+            [
+                {"params": matrices, "lr": lr, "weight_decay": weight_decay, "muon": True},
+                {"params": others, "lr": adam_lr, "weight_decay": 0.0, "muon": False},
+            ],
+            {"momentum": momentum, "betas": tuple(betas), "eps": eps},
+        )
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            update = self.muon_step if group["muon"] else self.adam_step
+            for weight in group["params"]:
+                if weight.grad is not None:
+                    update(weight, group, self.state[weight])
+        return loss
+
+    def muon_step(self, weight: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        if not state:
+            state["momentum"] = torch.zeros_like(weight)
+        assert weight.grad is not None
+        state["momentum"].lerp_(weight.grad, 1 - group["momentum"])
+        direction = weight.grad.lerp(state["momentum"], group["momentum"])  # Nesterov's look ahead
+        matrix = orthogonal(direction.flatten(1))
+        scale = max(1.0, matrix.shape[0] / matrix.shape[1]) ** 0.5
+        weight.mul_(1 - group["lr"] * group["weight_decay"])
+        weight.add_(matrix.view_as(weight), alpha=-group["lr"] * scale)
+
+    def adam_step(self, weight: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        if not state:
+            state["step"] = 0
+            state["mean"] = torch.zeros_like(weight)
+            state["square"] = torch.zeros_like(weight)
+        state["step"] += 1
+        b1, b2 = group["betas"]
+        state["mean"].lerp_(weight.grad, 1 - b1)
+        state["square"].mul_(b2).addcmul_(weight.grad, weight.grad, value=1 - b2)
+        size = math.sqrt(1 - b2 ** state["step"]) / (1 - b1 ** state["step"])
+        weight.mul_(1 - group["lr"] * group["weight_decay"])
+        weight.addcdiv_(
+            state["mean"], state["square"].sqrt().add_(group["eps"]), value=-group["lr"] * size
+        )
+
+
+def orthogonal(matrix: Tensor, steps: int = 5) -> Tensor:
+    """Nearly the orthogonal factor of a matrix: Newton and Schulz's iteration, with Jordan's
+    coefficients, in bfloat16.
+    """
+    a, b, c = 3.4445, -4.7750, 2.0315
+    x = matrix.to(torch.bfloat16)
+    tall = x.shape[0] > x.shape[1]
+    if tall:
+        x = x.T
+    x = x / (x.norm() + 1e-7)
+    for _ in range(steps):
+        s = x @ x.T
+        x = a * x + (b * s + c * s @ s) @ x
+    return (x.T if tall else x).to(matrix.dtype)
+
+
+def split_parameters(net: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    """Weights of convolutions and inner layers, which are matrices, and all others: biases, norms,
+    and what answers.
+    """
+    weights = [w for w in net.parameters() if w.requires_grad]
+    matrices = [w for w in weights if w.ndim >= 2 and w.shape[0] > 1]
+    known = {id(w) for w in matrices}
+    return matrices, [w for w in weights if id(w) not in known]
+
+
+def adamw(
+    net: nn.Module,
+    *,
+    lr: float = 2e-3,
+    weight_decay: float = 0.02,
+    betas: Iterable[float] = (0.9, 0.99),
+) -> Optimizer:
+    """AdamW; what is no matrix does not decay."""
+    matrices, others = split_parameters(net)
+    groups = [
+        {"params": matrices, "weight_decay": weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=lr, betas=tuple(betas))  # type: ignore[arg-type]
+
+
+def sgd(
+    net: nn.Module, *, lr: float = 0.003, momentum: float = 0.0, weight_decay: float = 0.0
+) -> Optimizer:
+    """Stochastic gradient descent; as it stands the paper's."""
+    return torch.optim.SGD(
+        net.parameters(), lr=lr, momentum=momentum, weight_decay=weight_decay, nesterov=momentum > 0
+    )
+
+
+def cosine(
+    optimizer: Optimizer, steps: int, *, warmup: float = 0.02, final: float = 0.0
+) -> LambdaLR:
+    """Up in a straight line for the share `warmup` of all steps, then down along half a cosine to
+    `final` of the full rate.
+    """
+    return LambdaLR(optimizer, partial(cosine_factor, steps=steps, warmup=warmup, final=final))
+
+
+def cosine_factor(step: int, steps: int, warmup: float, final: float) -> float:
+    rising = max(1, round(warmup * steps))
+    if step < rising:
+        return (step + 1) / rising
+    gone = min(1.0, (step - rising) / max(1, steps - rising))
+    return final + (1 - final) * 0.5 * (1 + math.cos(math.pi * gone))
+
+
+def trapezoid(
+    optimizer: Optimizer, steps: int, *, warmup: float = 0.01, decay: float = 0.25
+) -> LambdaLR:
+    """Up in a straight line, then level, then down to nothing in a straight line over the share
+    `decay` of all steps.
+
+    Level rates do not hang on the number of steps: a run that is not on its way down yet can be
+    made longer or shorter.
+    """
+    return LambdaLR(optimizer, partial(trapezoid_factor, steps=steps, warmup=warmup, decay=decay))
+
+
+def trapezoid_factor(step: int, steps: int, warmup: float, decay: float) -> float:
+    rising = max(1, round(warmup * steps))
+    falling = max(1, round(decay * steps))
+    return max(0.0, min(1.0, (step + 1) / rising, (steps - step) / falling))
+
+
+def halving(optimizer: Optimizer, steps: int, *, every: int = 80_000_000) -> LambdaLR:
+    """Half the rate every so many steps; the paper's 80 million."""
+    return LambdaLR(optimizer, partial(halving_factor, every=every))
+
+
+def halving_factor(step: int, every: int) -> float:
+    return 0.5 ** (step // every)

@@ -1,0 +1,61 @@
+"""`ValueModule`: how a value net learns who wins, from the view of the player to move.
+
+The loss is the squared error on -1..+1, which is four times that on 0..1; always answering the mean outcome gives about 1. An
+outcome is one bit a game, and a net soon knows its games by heart. So two other lessons can be added to it:
+- with `owner_weight` the squared error on the owners of the points, mean over the board (`loader.owners` names the file that has
+  them): hundreds of bits a game;
+- with `move_weight` what a policy net learns, the cross entropy of the move that was played: one lesson for each position.
+
+They are added while the net learns. The loss of a validation is the error on the outcome alone:
+that is what the net is for.
+"""
+
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.learning.learner import Batch, Learner
+
+
+class ValueModule(Learner):
+    def __init__(
+        self,
+        net: nn.Module,
+        *args: Any,
+        owner_weight: float = 0.0,
+        move_weight: float = 0.0,
+        **options: Any,
+    ):
+        super().__init__(net, *args, **options)
+        self.owner_weight = owner_weight
+        self.move_weight = move_weight
+        if owner_weight and getattr(getattr(net, "head", None), "owner", None) is None:
+            raise ValueError(
+                "owner_weight: the net has no answer for owners, model.net.owners=true gives it one"
+            )
+        if bool(move_weight) != (getattr(net, "moves", None) is not None):
+            raise ValueError("move_weight above 0 and a net with moves=true want each other")
+
+    def judge(self, batch: Batch, *, validating: bool) -> dict[str, Tensor]:
+        if not (self.owner_weight or self.move_weight):
+            return self.judge_value(self.net(batch["planes"]), batch)
+        value, owner, moves = self.net.all_answers(batch["planes"])
+        metrics = self.judge_value(value, batch)
+        lessons = metrics["mse"]
+        if self.owner_weight:
+            if "owner" not in batch:
+                raise ValueError(
+                    "owner_weight: loader.owners=<file of estimate_owners.py> is missing"
+                )
+            metrics["owner_mse"] = (owner.float() - batch["owner"]).square().mean()
+            lessons = lessons + self.owner_weight * metrics["owner_mse"]
+        if self.move_weight:
+            metrics["move_loss"] = functional.cross_entropy(moves.float(), batch["move"])
+            lessons = lessons + self.move_weight * metrics["move_loss"]
+        return metrics if validating else metrics | {"loss": lessons}
+
+    def judge_value(self, value: Tensor, batch: Batch) -> dict[str, Tensor]:
+        value, outcome = value.float(), batch["outcome"]
+        mse = (value - outcome).square().mean()
+        return {"loss": mse, "mse": mse, "accuracy": ((value > 0) == (outcome > 0)).float().mean()}

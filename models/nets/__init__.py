@@ -1,0 +1,13 @@
+"""The networks as plain `nn.Module`s, each by its short name: `models.nets.PolicyNet`, wherever it is defined (`names.py`)."""
+
+from typing import Any
+
+from models.nets.names import NETS, net_class
+
+__all__ = list(NETS)
+
+
+def __getattr__(name: str) -> Any:
+    if name in NETS:
+        return net_class(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,231 @@
+"""What the modern networks are built of: convolutions with batch norm, residual blocks, pooled
+context, a head that names points.
+
+Activations are [batch, channels, size, size], channels-last in memory. Only `PointBias` knows the
+size of the board, and it fits smaller ones too. Batch norm stands directly behind each
+convolution, so that it folds away when a net is exported. With `symmetric`, layers are those of
+`symmetric.py`; modules have the same names, so that one kind's state can be turned into the
+other's.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from data.features.feature_set import COLOUR_PLANES
+from models.nets.symmetric import SymmetricConv, SymmetricLinear, SymmetricNorm, SymmetricSum
+
+SCORE_SCALE = 10.0  # a mean of 0.1, 36 points of 361, is the unit in which a score is heard
+KOMI_SCALE = 6.0  # points
+
+
+def as_floats(planes: Tensor, like: Tensor) -> Tensor:
+    """Planes as they come from the loader (uint8) in the type the first convolution computes with."""
+    device = planes.device.type
+    return planes.to(
+        torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else like.dtype
+    )
+
+
+class PointBias(nn.Module):
+    """A number for each point of the board, added to maps of one channel: [batch, 1, size, size]
+    -> [batch, size * size].
+
+    On a smaller board a point has the number of the one that is as far from the two nearest edges.
+    """
+
+    def __init__(self, size: int):
+        super().__init__()
+        self.size = size
+        self.bias = nn.Parameter(torch.zeros(size * size))
+
+    def forward(self, x: Tensor) -> Tensor:
+        side = x.shape[-1]
+        # an exported net takes all sizes
+        if not torch.compiler.is_exporting() and side == self.size:
+            return x.flatten(1) + self.bias
+        line = torch.arange(side, device=x.device)
+        line = torch.where(2 * line < side, line, line + self.size - side)
+        return (x[:, 0] + self.bias.view(self.size, self.size)[line][:, line]).flatten(1)
+
+
+class ConvNorm(nn.Sequential):
+    """Convolution and batch norm.
+
+    `gain` is what the norm starts with: 0 makes a residual branch begin as nothing.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        *,
+        gain: float = 1.0,
+        symmetric: bool = False,
+        lift: bool = False,
+    ):
+        if symmetric:
+            super().__init__(
+                SymmetricConv(inputs, outputs, kernel, lift=lift), SymmetricNorm(outputs)
+            )
+        else:
+            super().__init__(
+                nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False),
+                nn.BatchNorm2d(outputs),
+            )
+        nn.init.constant_(self[1].weight, gain)  # type: ignore[arg-type]
+
+
+class PooledBias(nn.Module):
+    """Lets the whole board speak to each point: a bias for each channel, computed from the mean
+    and maximum of all channels.
+    """
+
+    def __init__(self, channels: int, *, symmetric: bool = False):
+        super().__init__()
+        self.mean = (
+            SymmetricLinear(channels, channels) if symmetric else nn.Linear(channels, channels)
+        )
+        self.maximum = (
+            SymmetricLinear(channels, channels) if symmetric else nn.Linear(channels, channels)
+        )
+        for linear in (self.mean, self.maximum):
+            nn.init.zeros_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + (self.mean(x.mean((2, 3))) + self.maximum(x.amax((2, 3))))[:, :, None, None]
+
+
+class ResidualBlock(nn.Module):
+    """Two 3x3 convolutions beside a shortcut; with `context`, the whole board is heard between
+    them.
+    """
+
+    def __init__(self, channels: int, *, context: bool = False, symmetric: bool = False):
+        super().__init__()
+        self.first = ConvNorm(channels, channels, 3, symmetric=symmetric)
+        self.context = PooledBias(channels, symmetric=symmetric) if context else nn.Identity()
+        self.second = ConvNorm(channels, channels, 3, gain=0.0, symmetric=symmetric)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = functional.relu_(self.context(self.first(x)))
+        return functional.relu_(x + self.second(y))
+
+
+class Tower(nn.Sequential):
+    """5x5 stem and residual blocks, of which every second one hears the whole board: [batch,
+    planes, size, size] -> [batch, filters, size, size].
+    """
+
+    def __init__(
+        self,
+        planes: int,
+        filters: int,
+        blocks: int,
+        *,
+        context: bool = True,
+        symmetric: bool = False,
+    ):
+        if planes > COLOUR_PLANES:
+            raise ValueError(
+                f"planes={planes}: a tower sees {COLOUR_PLANES} at most; komi is for the head of value_resnet"
+            )
+        stem = nn.Sequential(
+            ConvNorm(planes, filters, 5, symmetric=symmetric, lift=True), nn.ReLU(inplace=True)
+        )
+        super().__init__(
+            stem,
+            *(
+                ResidualBlock(filters, context=context and k % 2 == 1, symmetric=symmetric)
+                for k in range(blocks)
+            ),
+        )
+
+
+class PointHead(nn.Module):
+    """A logit for each point: [batch, filters, size, size] -> [batch, size * size]."""
+
+    def __init__(self, filters: int, size: int, *, hidden: int = 32, symmetric: bool = False):
+        super().__init__()
+        self.hidden = ConvNorm(filters, hidden, 1, symmetric=symmetric)
+        self.context = PooledBias(hidden, symmetric=symmetric)
+        self.out = (
+            SymmetricSum(hidden, 1, maps=True, bias=False)
+            if symmetric
+            else nn.Conv2d(hidden, 1, 1, bias=False)
+        )
+        self.bias = PointBias(size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.bias(self.out(functional.relu_(self.context(self.hidden(x)))))
+
+
+class ValueHead(nn.Module):
+    """One number: [batch, filters, size, size] -> [batch], from -1 to +1.
+
+    Mean and maximum over the board are what it hears.
+
+    With `owners` there is a second answer, [batch, points], whose mean, the score, it hears too.
+    With `komi` it is told what the player to move is given, [batch] in points, and with both how
+    far that player is ahead, in units of the doubt that is left about the points: a lead of five
+    is much at the end and little before.
+    """
+
+    def __init__(
+        self,
+        filters: int,
+        *,
+        hidden: int = 32,
+        units: int = 64,
+        dropout: float = 0.0,
+        symmetric: bool = False,
+        owners: bool = False,
+        komi: bool = False,
+    ):
+        super().__init__()
+        self.hidden = ConvNorm(filters, hidden, 1, symmetric=symmetric)
+        self.dropout = nn.Dropout(dropout)
+        if symmetric:
+            self.mean: nn.Module = SymmetricSum(hidden, units, maps=False, bias=True)
+            self.maximum: nn.Module = SymmetricSum(hidden, units, maps=False, bias=True)
+        else:
+            self.mean, self.maximum = nn.Linear(hidden, units), nn.Linear(hidden, units)
+        self.out = nn.Linear(units, 1)
+        with torch.no_grad():
+            self.out.weight.mul_(0.1)  # begin near 0
+        self.owner: nn.Module | None = None
+        if owners:
+            self.owner = (
+                SymmetricSum(hidden, 1, maps=True, bias=False)
+                if symmetric
+                else nn.Conv2d(hidden, 1, 1, bias=False)
+            )
+        self.hears_komi = komi
+        if heard := 2 * (owners and komi) + (owners or komi):
+            self.score = nn.Linear(heard, units)
+
+    def forward(self, x: Tensor, komi: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        x = functional.relu_(self.hidden(x))
+        heard = self.mean(self.dropout(x.mean((2, 3)))) + self.maximum(self.dropout(x.amax((2, 3))))
+        owner = None
+        if self.owner is not None:
+            # in 8 bits what is sure would be certain, and a sum off
+            owner = torch.tanh(self.owner(x).flatten(1).float())
+        if (about := self.about_score(owner, komi)) is not None:
+            heard = heard + self.score(about.to(heard.dtype))
+        return torch.tanh(self.out(self.dropout(functional.relu_(heard))).squeeze(1)), owner
+
+    def about_score(self, owner: Tensor | None, komi: Tensor | None) -> Tensor | None:
+        """float [batch, what `score` hears]: the score; score and komi together, in units of the
+        doubt left; komi.
+        """
+        if owner is None:
+            return None if komi is None else komi[:, None] / KOMI_SCALE
+        score = SCORE_SCALE * owner.mean(1)
+        if komi is None:
+            return score[:, None]
+        lead = owner.sum(1) + komi
+        doubt = torch.sqrt(1 + (1 - owner.square()).sum(1))
+        return torch.stack([score, lead / doubt, komi / KOMI_SCALE], 1)

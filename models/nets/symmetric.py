@@ -1,0 +1,223 @@
+"""Layers that know the symmetries of the board: turn the planes and every map of theirs turns,
+without having learned it.
+
+Channels come in eights: one feature as it is seen from each of the eight sides (Cohen and Welling
+2016, group p4m). One kernel serves all eight sides, so that a position teaches as much as its
+eight images. What is computed is an ordinary convolution with the kernels turned; `plain_state`
+gives its weights, and an ordinary net computes the same with them.
+
+A map of feature c seen from side h is channel 8 * c + h.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from data.game import symmetry
+
+SIDES = symmetry.COUNT
+# of the largest weight: how far images of one number may lie apart; files have 16 bits a number
+TURNED_ALIKE = 0.01
+
+
+@cache
+def turned_places(kernel: int) -> Tensor:
+    """int64 [8, window]: which place of a kernel comes to each place under each symmetry."""
+    return torch.from_numpy(symmetry.backward(kernel)[:, : kernel * kernel].astype("int64"))
+
+
+@cache
+def sides_and_places(kernel: int) -> Tensor:
+    """int64 [8 * 8 * window]: for a map seen from h that hears one seen from g, places in a kernel
+    [8, window]: those of the side that g is when h is undone after it, turned by h.
+    """
+    sides = torch.from_numpy(symmetry.compose()[:, symmetry.inverse()].T.astype("int64"))  # [h, g]
+    return (sides[:, :, None] * kernel * kernel + turned_places(kernel)[:, None, :]).flatten()
+
+
+class SymmetricConv(nn.Module):
+    """A convolution from planes (`lift`) or maps of eight sides to maps of eight sides; `inputs`
+    and `outputs` count channels.
+    """
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, *, lift: bool = False):
+        super().__init__()
+        if outputs % SIDES or (inputs % SIDES and not lift):
+            raise ValueError(
+                f"{inputs} to {outputs} channels: with symmetric=true all numbers of channels are multiples of {SIDES}"
+            )
+        self.kernel = kernel
+        self.lift = lift
+        self.outputs = outputs
+        self.features = outputs // SIDES
+        self.inputs = inputs if lift else inputs // SIDES
+        seen = 1 if lift else SIDES
+        self.weight = nn.Parameter(torch.empty(self.features, self.inputs, seen * kernel * kernel))
+        bound = self.weight[0].numel() ** -0.5
+        nn.init.uniform_(self.weight, -bound, bound)  # as torch begins a convolution
+        table = turned_places(kernel).flatten() if lift else sides_and_places(kernel)
+        self.table: Tensor
+        self.register_buffer("table", table, persistent=False)
+
+    def plain_weight(self, weight: Tensor | None = None) -> Tensor:
+        """[outputs, inputs, kernel, kernel]"""
+        k = self.kernel
+        weight = (self.weight if weight is None else weight).index_select(2, self.table)
+        sides = () if self.lift else (SIDES,)
+        weight = weight.view(self.features, -1, SIDES, *sides, k, k).transpose(1, 2)
+        return weight.reshape(self.features * SIDES, -1, k, k)
+
+    def folded(self, plain: Tensor) -> Tensor:
+        """What `plain_weight` was made of, for any number of inputs: the mean of the eight places
+        that a number comes to.
+        """
+        sides = 1 if self.lift else SIDES
+        window = self.kernel * self.kernel
+        # [features, inputs, table]
+        places = plain.reshape(self.features, SIDES, -1, sides * window).transpose(1, 2).flatten(2)
+        return (
+            places.new_zeros(*places.shape[:2], sides * window).index_add_(2, self.table, places)
+            / SIDES
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        weight = self.plain_weight().contiguous(memory_format=torch.channels_last)
+        return functional.conv2d(x, weight, padding=self.kernel // 2)
+
+
+class SymmetricLinear(SymmetricConv):
+    """From numbers of eight sides to such: a convolution of one point."""
+
+    def __init__(self, inputs: int, outputs: int):
+        super().__init__(inputs, outputs, 1)
+        self.bias = nn.Parameter(torch.zeros(self.features))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.linear(
+            x, self.plain_weight().flatten(1), self.bias.repeat_interleave(SIDES)
+        )
+
+
+class SymmetricSum(nn.Module):
+    """From maps (or with `maps=False` numbers) of eight sides to such that have none: all sides of
+    a feature weigh the same.
+    """
+
+    def __init__(self, inputs: int, outputs: int, *, maps: bool, bias: bool):
+        super().__init__()
+        self.outputs = outputs
+        self.weight = nn.Parameter(torch.empty(outputs, inputs // SIDES, *([1, 1] if maps else [])))
+        nn.init.uniform_(self.weight, -(inputs**-0.5), inputs**-0.5)
+        self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
+
+    def plain_weight(self, weight: Tensor | None = None) -> Tensor:
+        return (self.weight if weight is None else weight).repeat_interleave(SIDES, 1)
+
+    def folded(self, plain: Tensor) -> Tensor:
+        return plain.reshape(len(plain), -1, SIDES, *plain.shape[2:]).mean(2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        function = functional.conv2d if self.weight.ndim == 4 else functional.linear
+        return function(x, self.plain_weight(), self.bias)
+
+
+class SymmetricNorm(nn.BatchNorm2d):
+    """Batch norm with one scale and shift for the eight sides of a feature; statistics are theirs
+    together when answering.
+    """
+
+    def __init__(self, channels: int):
+        super().__init__(channels)
+        self.weight = nn.Parameter(torch.ones(channels // SIDES))
+        self.bias = nn.Parameter(torch.zeros(channels // SIDES))
+
+    def statistics(self) -> tuple[Tensor, Tensor]:
+        assert self.running_mean is not None and self.running_var is not None
+        mean, variance = (
+            s.view(-1, SIDES).mean(1).repeat_interleave(SIDES)
+            for s in (self.running_mean, self.running_var)
+        )
+        return mean, variance
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean, variance = (
+            (self.running_mean, self.running_var) if self.training else self.statistics()
+        )
+        weight, bias = (w.repeat_interleave(SIDES) for w in (self.weight, self.bias))
+        return functional.batch_norm(
+            x, mean, variance, weight, bias, self.training, self.momentum or 0.1, self.eps
+        )
+
+
+def plain_state(net: nn.Module) -> dict[str, Tensor]:
+    """The state of a net with symmetric layers as that of the same net with ordinary ones."""
+    state = dict(net.state_dict())
+    with torch.no_grad():
+        for name, layer in net.named_modules():
+            if isinstance(layer, SymmetricConv | SymmetricSum):
+                weight = layer.plain_weight()
+                state[f"{name}.weight"] = (
+                    weight.flatten(1) if isinstance(layer, SymmetricLinear) else weight
+                )
+            if isinstance(layer, SymmetricLinear | SymmetricNorm):
+                state[f"{name}.bias"] = layer.bias.repeat_interleave(SIDES)
+            if isinstance(layer, SymmetricNorm):
+                state[f"{name}.weight"] = layer.weight.repeat_interleave(SIDES)
+                state[f"{name}.running_mean"], state[f"{name}.running_var"] = layer.statistics()
+    return state
+
+
+def folded_state(net: nn.Module, plain: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The other way round: what a net of ordinary layers has learned, for a net with symmetric
+    ones. What `net` has not stays as it was, what is of another width than in `net` goes. Raise
+    ValueError where the ordinary layers do not know the symmetries.
+    """
+    state = dict(plain)
+
+    def fold(name: str, fits: bool, layer: nn.Module) -> None:
+        if name not in plain:
+            return
+        if not fits:
+            del state[name]
+            return
+        one_number_a_feature = isinstance(layer, SymmetricNorm) or name.endswith(".bias")
+        folded = (
+            plain[name].view(-1, SIDES).mean(1)
+            if one_number_a_feature
+            else layer.folded(plain[name])  # type: ignore[operator]
+        )
+        again = (
+            folded.repeat_interleave(SIDES) if one_number_a_feature else layer.plain_weight(folded)  # type: ignore[operator]
+        )
+        if (again.reshape_as(plain[name]) - plain[name]).abs().max() > TURNED_ALIKE * plain[
+            name
+        ].abs().max():
+            raise ValueError(f"{name} does not weigh all eight sides alike")
+        state[name] = folded
+
+    for name, layer in net.named_modules():
+        weight, bias = f"{name}.weight", f"{name}.bias"
+        if isinstance(layer, SymmetricConv | SymmetricSum):
+            fold(weight, weight in plain and has_shape(plain[weight], layer), layer)
+        if isinstance(layer, SymmetricLinear):
+            fold(bias, bias in plain and len(plain[bias]) == layer.outputs, layer)
+        if isinstance(layer, SymmetricNorm):
+            for each in (weight, bias):
+                fold(each, each in plain and len(plain[each]) == layer.num_features, layer)
+    return state
+
+
+def has_shape(plain: Tensor, layer: SymmetricConv | SymmetricSum) -> bool:
+    """Whether this layer would have such a weight if it were an ordinary one; planes may be more
+    or fewer.
+    """
+    shape = layer.plain_weight().shape[: plain.ndim]
+    lifts = isinstance(layer, SymmetricConv) and layer.lift
+    return (
+        plain.shape[0] == shape[0]
+        and plain.shape[2:] == shape[2:]
+        and (lifts or plain.shape[1] == shape[1])
+    )

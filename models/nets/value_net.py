@@ -1,0 +1,116 @@
+"""Networks that tell who wins: planes [batch, planes, size, size] -> values [batch] from -1 to +1
+for the player to move.
+
+`ValueNet` is the one of the 2016 paper, layer by layer; it wants 49 planes, the last one telling
+the colour to move. `ResidualValueNet` shares its tower with `ResidualPolicyNet`, and may begin
+with what that one has learned.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from data.features.feature_set import COLOUR_PLANES, KOMI_PLANES, NO_KOMI
+from models.nets.blocks import PointHead, Tower, ValueHead, as_floats
+from models.nets.policy_net import start_plain
+
+
+class ValueNet(nn.Module):
+    """The paper's: the policy net's 5x5 and 3x3 layers and one more, 1x1 to one map, 256 units,
+    tanh.
+    """
+
+    def __init__(
+        self,
+        planes: int = 49,
+        filters: int = 192,
+        layers: int = 14,
+        units: int = 256,
+        size: int = 19,
+    ):
+        super().__init__()
+        if planes > COLOUR_PLANES:
+            raise ValueError(
+                f"planes={planes}: the paper's value net has {COLOUR_PLANES}; value_resnet also hears komi"
+            )
+        if layers < 4:
+            raise ValueError(
+                f"layers={layers}: a value net has at least 5x5, 1x1, the hidden units and a layer between"
+            )
+        body: list[nn.Module] = [nn.Conv2d(planes, filters, 5, padding=2), nn.ReLU(inplace=True)]
+        for _ in range(layers - 3):  # layers 2 to 12 of the paper, whose 13th and 14th follow
+            body += [nn.Conv2d(filters, filters, 3, padding=1), nn.ReLU(inplace=True)]
+        self.body = nn.Sequential(*body)
+        self.map = nn.Conv2d(filters, 1, 1)
+        self.hidden = nn.Linear(size * size, units)
+        self.out = nn.Linear(units, 1)
+        start_plain(self)
+
+    def forward(self, planes: Tensor) -> Tensor:
+        # ReLU here: the paper leaves it open
+        x = functional.relu_(self.map(self.body(as_floats(planes, self.map.weight))))
+        return torch.tanh(self.out(functional.relu_(self.hidden(x.flatten(1)))).squeeze(1))
+
+
+class ResidualValueNet(nn.Module):
+    """The tower of the residual policy net; mean and maximum of its maps decide.
+
+    Fits boards of any size.
+
+    With `owners` it also says who will own each point, which it can be taught, and hears its own
+    answer's sum. With 50 planes the last one tells komi, which the head hears: in close games it
+    decides. With `moves` it also names the next move while it learns, so that the tower does not
+    forget what a policy net knew; who answers has no use for that, and files are without it.
+    """
+
+    any_size = True  # answers for smaller boards than it was made for, too
+
+    def __init__(
+        self,
+        planes: int = 49,
+        filters: int = 64,
+        blocks: int = 4,
+        size: int = 19,
+        hidden: int = 32,
+        units: int = 64,
+        dropout: float = 0.0,
+        context: bool = True,
+        symmetric: bool = False,
+        owners: bool = False,
+        moves: bool = False,
+    ):
+        super().__init__()
+        if planes > KOMI_PLANES:
+            raise ValueError(
+                f"planes={planes}: there are {KOMI_PLANES}, with the colour to move and komi"
+            )
+        self.seen = min(planes, COLOUR_PLANES)
+        self.tower = Tower(self.seen, filters, blocks, context=context, symmetric=symmetric)
+        self.head = ValueHead(
+            filters,
+            hidden=hidden,
+            units=units,
+            dropout=dropout,
+            symmetric=symmetric,
+            owners=owners,
+            komi=planes == KOMI_PLANES,
+        )
+        self.moves = PointHead(filters, size, symmetric=symmetric) if moves else None
+
+    def forward(self, planes: Tensor) -> Tensor:
+        return self.head(*self.heard(planes))[0]
+
+    def all_answers(self, planes: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Values; with `owners` who will own the points, [batch, points] from -1 to +1 for the
+        player to move; with `moves` the logits of the next move, [batch, points].
+        """
+        maps, komi = self.heard(planes)
+        value, owner = self.head(maps, komi)
+        return value, owner, None if self.moves is None else self.moves(maps)
+
+    def heard(self, planes: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What the tower makes of the planes that it sees, and komi for the player to move, in
+        points.
+        """
+        maps = self.tower(as_floats(planes[:, : self.seen], self.head.out.weight))
+        return maps, (planes[:, -1, 0, 0].float() - NO_KOMI) / 2 if self.head.hears_komi else None

@@ -1,0 +1,1 @@
+"""What serves `analyze_game.py`: rows, table and SGF of an analysed game."""

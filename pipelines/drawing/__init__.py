@@ -1,0 +1,1 @@
+"""Everything that draws: charts, boards, planes, and their fonts and labels."""

@@ -1,0 +1,1 @@
+"""What serves `evaluate_model.py`."""

@@ -1,0 +1,254 @@
+"""From a dataset and a net to scores: which games are judged, what the net answers, and what is
+known of each position.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from data.dataset.games import Games
+from data.dataset.layout import DatasetError, DatasetFile
+from data.loading.loader import LoadedPool, read_labels
+from data.loading.order import EVALUATION_ROWS, key, shuffled
+from data.records.metadata import from_rank
+from models.answering.inference import Inference, SymmetryEnsemble
+from models.answering.pattern_policy import PatternPolicy
+from models.judging.scores import (
+    Calibration,
+    Draws,
+    Scores,
+    Summary,
+    calibrate,
+    move_scores,
+    phase_name,
+    phases,
+    value_scores,
+)
+
+UNKNOWN = "unknown"  # of ranks
+LAST_OUTCOMES = 1 << 22  # read at once
+
+
+@dataclass(frozen=True)
+class Material:
+    """Positions of whole games, and what is known of each."""
+
+    kind: str  # policy: all games; value: those whose outcome may teach
+    rows: np.ndarray  # int64, increasing
+    game: np.ndarray  # int64 [positions], numbered from 0
+    games: int
+    phase: np.ndarray  # int64 [positions]
+    handicap: np.ndarray  # bool [positions]
+    rank: np.ndarray  # int64 [positions], of the player to move, into `ranks`
+    ranks: tuple[str, ...]
+    source: np.ndarray  # int64 [positions], into `sources`
+    sources: tuple[str, ...]
+    of_games: int  # in the split, of this kind
+    of_positions: int
+
+    @property
+    def groups(self) -> dict[str, tuple[np.ndarray, dict[int, str]]]:
+        """The ways to divide the positions."""
+        return {
+            "handicap": (self.handicap.astype(np.int64), {0: "even", 1: "handicap"}),
+            "rank": (self.rank, dict(enumerate(self.ranks))),
+            "phase": (self.phase, {int(k): phase_name(int(k)) for k in np.unique(self.phase)}),
+            "source": (self.source, dict(enumerate(self.sources))),
+        }
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One net on one material: scores for each number of symmetries."""
+
+    scores: dict[int, Scores]
+    calibrations: dict[int, dict[str, Calibration]]  # of value nets: 'all' and each phase
+
+
+def choose(
+    file: DatasetFile,
+    split: str,
+    kind: str,
+    positions: int | None,
+    seed: int,
+    *,
+    source: list[str] | None = None,
+) -> Material:
+    """All games of a split, or random ones with about so many positions; `source`: words to find
+    in their archives' names.
+    """
+    if split not in file.split_games:
+        raise DatasetError(
+            f"{file.path}: no split {split!r}, there are {', '.join(file.split_games)}"
+        )
+    first, stop = file.split_games[split]
+    bounds = first_rows(file, split)
+    lengths = np.diff(bounds)
+    usable = lengths > 0
+    if kind == "value":
+        usable &= (file.games["value"][first:stop] != 0) & (file.games["winner"][first:stop] != 0)
+    archive = sources(file, first, stop)
+    if source is not None:
+        usable &= np.array([any(word in text for word in source) for text in archive.tolist()])
+    if not usable.any():
+        what = " whose outcome may teach" if kind == "value" else ""
+        what += f" from a source with {' or '.join(source)} in its name" if source else ""
+        raise DatasetError(f"{file.path}: the split {split} has no games{what}")
+    chosen = np.flatnonzero(usable)
+    if positions is not None:
+        chosen = chosen[shuffled(len(chosen), key(seed, "games to evaluate"))]
+        enough = int(np.searchsorted(lengths[chosen].cumsum(), positions)) + 1
+        chosen = np.sort(chosen[:enough])
+    count = lengths[chosen]
+    game = np.repeat(np.arange(len(chosen)), count)
+    rows = (
+        np.arange(len(game))
+        - np.repeat(count.cumsum() - count, count)
+        + np.repeat(bounds[chosen], count)
+    )
+    texts, which = np.unique(archive[chosen], return_inverse=True)
+    ranks, rank = np.unique(ranks_to_move(file, rows, (first + chosen)[game]), return_inverse=True)
+    return Material(
+        kind, rows, game, len(chosen),
+        phases(plies(file, rows)),
+        (file.games["handicap"][first:stop] > 0)[chosen][game],
+        rank, tuple(from_rank(int(number)) if number else UNKNOWN for number in ranks),
+        which[game], tuple(map(str, texts)), int(usable.sum()), int(lengths[usable].sum()),
+    )  # fmt: skip
+
+
+def first_rows(file: DatasetFile, split: str) -> np.ndarray:
+    """int64 [games + 1]: game k of the split has the rows from entry k to entry k + 1."""
+    first, stop = file.split_games[split]
+    return file.first_row[first : stop + 1]
+
+
+def sources(file: DatasetFile, first: int, stop: int) -> np.ndarray:
+    """Archive of each game, or folder."""
+    texts = file.column("source", first, stop)
+    return np.array(
+        [
+            text.partition("!")[0] if "!" in text else text.rpartition("/")[0] or text
+            for text in texts
+        ],
+        dtype=object,
+    )
+
+
+def plies(file: DatasetFile, rows: np.ndarray) -> np.ndarray:
+    return read_labels(file, rows, ("ply",))["ply"]
+
+
+def ranks_to_move(file: DatasetFile, rows: np.ndarray, game: np.ndarray) -> np.ndarray:
+    """int8: the rank of the player to move, as `data/records/metadata.py` counts them; 0 where the file
+    does not tell.
+    """
+    if "black_rank" not in file.games or "white_rank" not in file.games:
+        return np.zeros(len(rows), np.int8)
+    black = read_labels(file, rows, ("to_play",))["to_play"] > 0
+    return np.where(black, file.column("black_rank")[game], file.column("white_rank")[game])
+
+
+def training_mean(file: DatasetFile) -> float:
+    """The mean outcome, for the player to move, of the training positions that may teach: the best
+    constant answer to them.
+    """
+    first, stop = file.split_games["train"]
+    bounds = first_rows(file, "train")
+    teaches = np.repeat(file.games["value"][first:stop] != 0, np.diff(bounds))
+    total = count = 0
+    for start in range(0, len(teaches), LAST_OUTCOMES):
+        outcome = file.positions["outcome"][
+            bounds[0] + start : min(bounds[0] + start + LAST_OUTCOMES, bounds[-1])
+        ]
+        outcome = outcome[teaches[start : start + len(outcome)]]
+        total += int(outcome.sum(dtype=np.int64))
+        count += int(np.count_nonzero(outcome))
+    return total / max(1, count)
+
+
+def judge(
+    net: Inference | PatternPolicy,
+    file: DatasetFile,
+    material: Material,
+    symmetries: list[int],
+    batch_size: int,
+    advance: Callable[[int], Any],
+) -> Judged:
+    """Ask the net about all positions."""
+    if isinstance(net, PatternPolicy):
+        return judge_patterns(net, file, material, symmetries, batch_size, advance)
+    found: dict[int, list[Any]] = {count: [] for count in symmetries}
+    labels = []
+    ensemble = SymmetryEnsemble(net, max(symmetries))
+    komi = file.area_komi if net.hears_komi else None
+    for packed, columns in batches(file, material.rows, batch_size):
+        labels.append(columns["move"] if material.kind == "policy" else columns["outcome"])
+        given = None if komi is None else komi[columns["game"]]
+        for k, answer in enumerate(ensemble.answers_so_far(packed, columns["to_play"], given), 1):
+            if k in found:
+                found[k].append(
+                    move_scores(answer, columns["move"]) if material.kind == "policy" else answer
+                )
+        advance(len(packed))
+    if material.kind == "policy":
+        return Judged({k: joined(parts) for k, parts in found.items()}, {})
+    outcomes, constant = np.concatenate(labels), training_mean(file)
+    values = {k: np.concatenate(parts) for k, parts in found.items()}
+    return Judged(
+        {k: value_scores(value, outcomes, constant) for k, value in values.items()},
+        {k: calibrations(value, outcomes, material.phase) for k, value in values.items()},
+    )
+
+
+def judge_patterns(
+    net: PatternPolicy,
+    file: DatasetFile,
+    material: Material,
+    symmetries: list[int],
+    batch_size: int,
+    advance: Callable[[int], Any],
+) -> Judged:
+    """The same for a policy of patterns, which is what it is in all symmetries."""
+    games = Games(file)
+    found = []
+    for start in range(0, len(material.rows), batch_size):
+        rows = material.rows[start : start + batch_size]
+        labels = read_labels(file, rows, ("game", "ply", "move"))
+        found.append(
+            move_scores(net.answer_games(games, labels["game"], labels["ply"]), labels["move"])
+        )
+        advance(len(rows))
+    return Judged(dict.fromkeys(symmetries, joined(found)), {})
+
+
+def joined(parts: list[Scores]) -> Scores:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def batches(
+    file: DatasetFile, rows: np.ndarray, size: int
+) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    """Packed planes and columns, in the order of the file."""
+    for start in range(0, len(rows), EVALUATION_ROWS):
+        some = rows[start : start + EVALUATION_ROWS]
+        pool = LoadedPool(file, [some], [np.zeros(len(some), np.uint8)])
+        for k in range(0, len(some), size):
+            part = slice(k, k + size)
+            yield pool.packed[part], {name: column[part] for name, column in pool.columns.items()}
+
+
+def calibrations(
+    values: np.ndarray, outcomes: np.ndarray, phase: np.ndarray
+) -> dict[str, Calibration]:
+    by_phase = {
+        phase_name(int(k)): calibrate(values[phase == k], outcomes[phase == k])
+        for k in np.unique(phase)
+    }
+    return {"all": calibrate(values, outcomes), **by_phase}
+
+
+def summarise(scores: Scores, material: Material, draws: Draws) -> Summary:
+    return Summary(scores, material.game, material.games, draws)

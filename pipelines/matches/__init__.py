@@ -1,0 +1,1 @@
+"""What serves `play_match.py`: games between engines, referee, results."""

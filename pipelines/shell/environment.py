@@ -1,0 +1,76 @@
+"""How a script was started: whether its packages can be imported, and how the command of another
+script is written alike.
+
+Scripts import this module before any package, so it imports nothing but the standard library.
+"""
+
+import importlib.util
+import os
+import shutil
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1]  # of the scripts
+ROOT = FOLDER.parent
+
+# The program that an installation puts beside its Python, for each script.
+PROGRAMS = {
+    "analyze_game": "lambdago-analyze",
+    "build_dataset": "lambdago-build",
+    "estimate_owners": "lambdago-owners",
+    "evaluate_model": "lambdago-evaluate",
+    "evaluate_rollouts": "lambdago-rollouts",
+    "export_model": "lambdago-export",
+    "inspect_dataset": "lambdago-inspect",
+    "measure_speed": "lambdago-speed",
+    "play_gtp": "lambdago-gtp",
+    "play_match": "lambdago-match",
+    "report_sweep": "lambdago-sweep",
+    "run_demo": "lambdago-demo",
+    "train_model": "lambdago-train",
+}
+
+
+def check_packages() -> None:
+    """End a script with one line if this Python lacks the packages that all scripts need."""
+    program = Path(sys.argv[0])
+    if program.resolve().parent != FOLDER or importlib.util.find_spec("omegaconf") is not None:
+        return
+    there = (ROOT / ".venv" / "bin" / "activate").is_file()
+    advice = (
+        "activate the environment: . .venv/bin/activate"
+        if there
+        else "make the environment with: make test (or make demo)"
+    )
+    print(
+        f"{program.stem}: this Python ({sys.executable}) lacks the project's packages; {advice}",
+        file=sys.stderr,
+    )
+    sys.exit(2)
+
+
+def start_of_command(script: str) -> list[str]:
+    """The words that start `script` in the way in which the script that runs now was started."""
+    program = Path(sys.argv[0])
+    if program.name in PROGRAMS.values():
+        other = PROGRAMS[script]
+        return [other if shutil.which(other) else str(program.with_name(other))]
+    if str(getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", "")).startswith(
+        "pipelines."
+    ):
+        return [python(), "-m", f"pipelines.{script}"]
+    if program.suffix == ".py" and program.stem in PROGRAMS:
+        return [python(), str(program.with_name(f"{script}.py"))]
+    # called from a test, a notebook or the worker of a sweep
+    return ["python", f"pipelines/{script}.py"]
+
+
+def python() -> str:
+    """`python` where the shell finds this interpreter under that name, else the interpreter as it
+    was typed.
+    """
+    found = shutil.which("python")
+    return "python" if found and os.path.abspath(found) == sys.executable else sys.orig_argv[0]
+
+
+check_packages()

@@ -1,0 +1,1 @@
+"""Sweeps: many runs of one script, their jobs and their tables."""

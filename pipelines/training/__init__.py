@@ -1,0 +1,1 @@
+"""What serves `train_model.py`."""

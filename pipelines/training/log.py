@@ -1,0 +1,161 @@
+"""What a run logs: `MetricsFile` writes metrics.csv, `TensorBoardFiles` the files of TensorBoard,
+`Outcome` how the run ended.
+
+Steps are counted from 1 everywhere, so that a step is the number of steps done. A resumed run goes
+on with the files as if it had never stopped.
+"""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from pytorch_lightning import Callback, LightningModule, Trainer
+from pytorch_lightning.loggers import Logger, TensorBoardLogger
+from pytorch_lightning.utilities import rank_zero_only
+
+from models.learning.callbacks import Checkpoints
+
+COMPARED = (
+    "dataset",
+    "start",
+    "positions",
+    "positions_a_step",
+    "seed",
+    "model",
+    "loader",
+    "optimizer",
+    "schedule",
+)
+
+
+def last_validation(path: Path) -> dict[str, float]:
+    """The metrics of the last validation in metrics.csv."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as lines:
+        rows = [
+            {k: float(v) for k, v in row.items() if k.startswith("val/") and v}
+            for row in csv.DictReader(lines)
+        ]
+    return next((row for row in reversed(rows) if row), {})
+
+
+class MetricsFile(Logger):
+    """Columns are `step` (steps done), `positions` (trained with) and whatever is logged; a new
+    name becomes a new column.
+    """
+
+    def __init__(self, path: str, positions_a_step: int):
+        super().__init__()
+        self.path = Path(path)
+        self.positions_a_step = positions_a_step
+        self.rows: dict[int, dict[str, Any]] = {}
+        self.columns = ["step", "positions"]
+        self.changed = False
+
+    @property
+    def name(self) -> str:
+        return "csv"
+
+    @property
+    def version(self) -> str:
+        return ""
+
+    def resume_at(self, step: int) -> None:
+        """Forget what was logged after the step that a run goes on from."""
+        if self.path.is_file():
+            with self.path.open(newline="", encoding="utf-8") as lines:
+                reader = csv.DictReader(lines)
+                self.columns = list(reader.fieldnames or self.columns)
+                self.rows = {int(row["step"]): row for row in reader if int(row["step"]) <= step}
+
+    @rank_zero_only
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        done = (step or 0) + 1  # Lightning numbers steps from 0
+        row = self.rows.setdefault(done, {"step": done, "positions": done * self.positions_a_step})
+        row |= {name: f"{value:.6g}" for name, value in metrics.items() if name != "epoch"}
+        self.columns += [name for name in row if name not in self.columns]
+        self.changed = True
+
+    @rank_zero_only
+    def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        """They are in config.yaml."""
+
+    @rank_zero_only
+    def save(self) -> None:
+        if not self.changed:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        waiting = self.path.with_suffix(".tmp")
+        with waiting.open("w", newline="", encoding="utf-8") as lines:
+            writer = csv.DictWriter(lines, self.columns, restval="")
+            writer.writeheader()
+            writer.writerows(self.rows[step] for step in sorted(self.rows))
+        waiting.replace(self.path)
+        self.changed = False
+
+    @rank_zero_only
+    def finalize(self, status: str) -> None:
+        self.save()
+
+
+class TensorBoardFiles(TensorBoardLogger):
+    """Lightning's logger, with the steps of metrics.csv. Lightning itself numbers them from 0."""
+
+    def resume_at(self, step: int) -> None:
+        """TensorBoard forgets what was logged after the step that a run goes on from."""
+        self._kwargs["purge_step"] = step + 1
+
+    @rank_zero_only
+    def log_metrics(self, metrics: Any, step: int | None = None) -> None:
+        super().log_metrics(metrics, (step or 0) + 1)
+
+    @rank_zero_only
+    def log_outcome(self, settings: dict[str, Any], metrics: dict[str, float], step: int) -> None:
+        """One row of the table HPARAMS, where runs are compared."""
+        super().log_hyperparams(settings, metrics, step - 1)
+
+
+class Outcome(Callback):
+    """Tells loggers at the end of training what the run was asked for, and the best value of its
+    objective.
+    """
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        callbacks: list[Callback] = trainer.callbacks  # type: ignore[attr-defined]
+        saving = next(callback for callback in callbacks if isinstance(callback, Checkpoints))
+        if saving.best is None:
+            return
+        for logger in trainer.loggers:
+            if isinstance(logger, TensorBoardFiles):
+                logger.log_outcome(
+                    compared(pl_module.hparams),
+                    {f"best/{saving.monitor}": saving.best},
+                    trainer.global_step,
+                )
+
+
+def compared(config: Any) -> dict[str, Any]:
+    """The settings in which runs differ, by their full keys."""
+    chosen = {name: config[name] for name in COMPARED if config.get(name) is not None}
+    chosen["model"] = {
+        name: value
+        for name, value in config["model"].items()
+        if name not in ("optimizer", "scheduler")
+    }
+    return flat(chosen) | {"trainer.precision": config["trainer"]["precision"]}
+
+
+def flat(tree: dict[str, Any], before: str = "") -> dict[str, Any]:
+    leaves: dict[str, Any] = {}
+    for name, value in tree.items():
+        leaves |= (
+            flat(value, f"{before}{name}.")
+            if isinstance(value, dict)
+            else {f"{before}{name}": value}
+        )
+    return {
+        name: value
+        for name, value in leaves.items()
+        if value is not None and not name.endswith("._partial_")
+    }

@@ -1,0 +1,833 @@
+"""Nets as files: what is written, that it answers like the net, and how closely in int8."""
+
+import json
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from omegaconf import open_dict
+
+from data.dataset.layout import DatasetFile
+from data.features.alphago48 import PlaneEncoder
+from data.features.feature_set import PLANES
+from data.game.board import Board
+from data.patterns.files import read_patterns, write_patterns
+from models.answering.engines import OnnxEngine
+from models.answering.inference import Inference, from_checkpoint, open_net, unpack
+from models.exporting.export import (
+    CHECKSUM,
+    EVEN,
+    compare_moves,
+    compare_values,
+    explained,
+    head,
+    to_int8,
+    to_onnx,
+    with_even_planes,
+)
+from models.files.card import NetFileError, as_text, read_card
+from models.files.checkpoint import checksum, checksum_of_patterns
+from models.files.interface import INPUT, OUTPUT, SIDE
+from pipelines import evaluate_model, export_model
+from pipelines.shell.script import CONF, ROOT, explain
+from tests.support.tiny_nets import (
+    KOMI_VALUE,
+    POLICY,
+    SIZE,
+    judged_dataset,
+    random_komi,
+    random_positions,
+    tiny_net,
+    write_checkpoint,
+)
+
+POINTS = SIZE * SIZE
+PRETRAINED = ROOT / "models" / "pretrained"
+SYMMETRIC = {**POLICY, "symmetric": True}
+
+
+def export(output: Path, *overrides: str) -> dict:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose(
+            "export_model", [f"output={output}", "calibration=256", "parity=200", *overrides]
+        )
+    with open_dict(cfg):
+        return export_model.run(cfg)
+
+
+def taught_net() -> torch.nn.Module:
+    """A net that has learned something: to name the point where a fixed convolution of the planes
+    answers most.
+    """
+    net, _ = tiny_net(SYMMETRIC, seed=1)
+    net.train()
+    rule = torch.randn(1, PLANES, 3, 3, generator=torch.Generator().manual_seed(5))
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+    for step in range(60):
+        packed, _ = random_positions(64, seed=step)
+        planes = torch.from_numpy(
+            np.unpackbits(packed, axis=2).transpose(0, 2, 1).reshape(-1, PLANES, SIZE, SIZE).copy()
+        )
+        target = torch.nn.functional.conv2d(planes.float(), rule, padding=1).flatten(1).argmax(1)
+        loss = torch.nn.functional.cross_entropy(net(planes), target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 4, "it should have learned something"
+    return net.eval()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> dict:
+    """A policy and a value net exported with everything, and where from."""
+    folder = tmp_path_factory.mktemp("export")
+    dataset = judged_dataset(folder / "games.h5", games=60)
+    policy = write_checkpoint(folder / "policy.ckpt", taught_net(), SYMMETRIC, dataset)
+    value = write_checkpoint(folder / "value.ckpt", tiny_net(KOMI_VALUE)[0], KOMI_VALUE, dataset)
+    results = {
+        "policy": export(folder / "out", f"checkpoint={policy}", "notes=made for a test"),
+        "value": export(folder / "out", f"checkpoint={value}", f"dataset={dataset}"),
+    }
+    return {
+        "folder": folder,
+        "out": folder / "out",
+        "dataset": dataset,
+        "policy": policy,
+        "value": value,
+        "results": results,
+    }
+
+
+def test_all_files_are_there_and_the_card_describes_them(made):
+    names = {
+        f"{kind}{suffix}"
+        for kind in ("policy", "value")
+        for suffix in (".json", ".safetensors", ".onnx", ".int8.onnx")
+    }
+    assert {path.name for path in made["out"].iterdir()} == names
+    card = read_card(made["out"] / "policy.json")
+    assert (
+        set(card.files)
+        == {"policy.safetensors", "policy.onnx", "policy.int8.onnx"}
+        == set(card.parity)
+    )
+    assert (card.kind, card.size, len(card.planes)) == ("policy", SIZE, PLANES)
+    assert card.compute["positions_trained"] == 640
+    assert card.data["dataset"] == "games.h5" and card.data["notes"] == "made for a test"
+    value = read_card(made["out"] / "value.json")
+    assert len(value.planes) == PLANES + 2 and value.compute["began_with"] == "random weights"
+
+
+def test_a_card_tells_of_the_games_that_taught(made, tmp_path):
+    """Of those that may tell a value net who wins; and nothing of a dataset that the run did not
+    have.
+    """
+    with closing(DatasetFile(made["dataset"])) as file:
+        train = slice(*file.split_games["train"])
+        teaching = int((file.games["value"][train] != 0).sum())
+        games = train.stop - train.start
+    cards = [read_card(made["out"] / f"{kind}.json") for kind in ("policy", "value")]
+    assert [card.data["games"] for card in cards] == [games, teaching]
+    other = tmp_path / "other.h5"
+    other.write_bytes(Path(made["dataset"]).read_bytes())
+    how = [f"checkpoint={made['policy']}", "formats=[safetensors]", "parity=8", f"dataset={other}"]
+    assert export(tmp_path / "out", *how)["card"]["data"] == {
+        "dataset": "games.h5",
+        "calibrated_with": "other.h5",
+    }
+
+
+def test_a_net_that_was_exported_is_exported_again(made, tmp_path):
+    """The same weights and the same story, in other formats; what was found of older files is not
+    told of newer ones.
+    """
+    first = read_card(made["out"] / "policy.json")
+    how = [
+        f"checkpoint={made['out'] / 'policy.json'}",
+        f"dataset={made['dataset']}",
+        "formats=[safetensors,onnx]",
+    ]
+    export(tmp_path, *how, "notes=again")
+    again = read_card(tmp_path / "policy.json")
+    assert (tmp_path / "policy.safetensors").read_bytes() == (
+        made["out"] / "policy.safetensors"
+    ).read_bytes()
+    assert again.made[CHECKSUM] == first.made[CHECKSUM] and set(again.files) == {
+        "policy.safetensors",
+        "policy.onnx",
+    }
+    assert (
+        again.compute == first.compute
+        and again.data == first.data | {"notes": "again"}
+        and set(again.parity) == set(again.files)
+    )
+
+
+def test_exporting_again_in_place_keeps_what_is_still_true(made, tmp_path):
+    """Files that are not written again stay on the card, so that the net can still be opened by
+    all of them.
+    """
+    for path in made["out"].glob("policy.*"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    first = read_card(tmp_path / "policy.json")
+    how = [
+        f"checkpoint={tmp_path / 'policy.json'}",
+        f"dataset={made['dataset']}",
+        "parity=8",
+        "overwrite=true",
+    ]
+    export(tmp_path, *how, "formats=[int8]", "calibration=8", "agreement=0.5")
+    again = read_card(tmp_path / "policy.json")
+    assert (
+        set(again.files) == set(first.files) == set(again.parity)
+        and again.made[CHECKSUM] == first.made[CHECKSUM]
+    )
+    assert again.files["policy.int8.onnx"] != first.files["policy.int8.onnx"]
+    assert again.parity["policy.onnx"] == first.parity["policy.onnx"]
+    open_net(tmp_path / "policy.safetensors", device="cpu")
+    (tmp_path / "policy.onnx").write_bytes(b"something else")
+    export(tmp_path, *how, "formats=[safetensors]")
+    assert set(read_card(tmp_path / "policy.json").files) == {
+        "policy.safetensors",
+        "policy.int8.onnx",
+    }
+
+
+def test_a_net_in_half_the_bytes_is_still_the_one_that_was_judged(made, tmp_path):
+    """By its noted checksum: that of the weights before they were rounded."""
+    export(
+        tmp_path, f"checkpoint={made['policy']}", "half=true", "parity=8", "formats=[safetensors]"
+    )
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        sets = [
+            f"checkpoint={tmp_path / 'policy.json'}",
+            f"dataset={made['dataset']}",
+            f"output={tmp_path / 'e'}",
+            "engine=fp32",
+        ]
+        cfg = compose(
+            "evaluate_model",
+            [*sets, "device=cpu", "threads=1", "draws=20", "symmetries=1", "plots=false"],
+        )
+    evaluate_model.run(cfg)
+    how = [
+        f"checkpoint={tmp_path / 'policy.json'}",
+        f"dataset={made['dataset']}",
+        "parity=8",
+        "overwrite=true",
+    ]
+    judged = export(
+        tmp_path,
+        *how,
+        "half=true",
+        "formats=[safetensors]",
+        f"evaluation={tmp_path / 'e' / 'metrics.json'}",
+    )["card"]
+    assert judged["accuracy"]["by_symmetries"]["all"]["1"]
+    assert judged["made"][CHECKSUM] == read_card(made["out"] / "policy.json").made[CHECKSUM]
+    assert judged["accuracy"]["engine"] == "torch fp32"
+    assert export(tmp_path, *how, "formats=[onnx]")["card"]["accuracy"] == judged["accuracy"]
+    # of a file that is gone
+    assert export(tmp_path, *how, "half=true", "formats=[safetensors]")["card"]["accuracy"] == {}
+
+
+def test_engines_are_called_on_cards_as_they_call_themselves(made):
+    for kind, path in (
+        ("weights", "policy.safetensors"),
+        ("onnx", "policy.onnx"),
+        ("int8", "policy.int8.onnx"),
+    ):
+        assert open_net(made["out"] / path, device="cpu").name.startswith(
+            export_model.JUDGED[kind]
+        ), kind
+
+
+def test_no_file_tells_where_it_was_made(made):
+    for path in made["out"].iterdir():
+        content = path.read_bytes()
+        assert str(made["folder"]).encode() not in content and str(ROOT).encode() not in content, (
+            path.name
+        )
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+@pytest.mark.parametrize("engine", ["fp32", "onnx", "int8"])
+@pytest.mark.parametrize("batch", [1, 2, 8])
+def test_each_file_answers_like_the_checkpoint(made, kind, engine, batch):
+    packed, to_play, komi = *random_positions(48, seed=9), random_komi(48)
+    standard = open_net(made[kind], engine="fp32", device="cpu").answer_packed(
+        packed, to_play, komi=komi
+    )
+    net = open_net(made["out"] / f"{kind}.json", engine=engine, device="cpu")
+    parts = [slice(k, k + batch) for k in range(0, 48, batch)]
+    answers = np.concatenate(
+        [net.answer_packed(packed[part], to_play[part], komi=komi[part]) for part in parts]
+    )
+    if engine != "int8":
+        np.testing.assert_allclose(answers, standard, atol=1e-4)
+    elif kind == "policy":
+        found = compare_moves(standard, answers)
+        assert (
+            found["top1_agreement"] >= 0.9
+            and found["kl"] < 0.01
+            and found["largest_difference"] < 0.15
+        )
+    else:
+        assert compare_values(standard, answers)["largest_difference"] < 0.05
+
+
+def test_weights_in_half_the_bytes_answer_nearly_the_same(made, tmp_path):
+    export(tmp_path, f"checkpoint={made['policy']}", "formats=[safetensors]", "half=true")
+    small, whole = tmp_path / "policy.safetensors", made["out"] / "policy.safetensors"
+    assert small.stat().st_size < 0.6 * whole.stat().st_size
+    packed, to_play = random_positions(20)
+    one, other = (
+        open_net(path, engine="fp32", device="cpu").answer_packed(packed, to_play)
+        for path in (small, whole)
+    )
+    assert 0 < np.abs(np.exp(one) - np.exp(other)).max() < 0.01
+
+
+def test_the_card_opens_in_int8_on_a_cpu_and_a_file_as_what_it_is(made):
+    out = made["out"]
+    assert open_net(out / "policy.json", device="cpu").name == "onnxruntime int8"
+    assert open_net(out / "policy", device="cpu").name == "onnxruntime int8"
+    assert open_net(out / "policy.onnx", device="cpu").name == "onnxruntime fp32"
+    assert open_net(out / "policy.int8.onnx", device="cpu").name == "onnxruntime int8"
+    assert open_net(out / "policy.safetensors", device="cpu").name.startswith("torch")
+
+
+def test_planes_go_in_as_bytes_and_the_batch_is_free(made):
+    for name in ("policy.onnx", "policy.int8.onnx"):
+        model = onnx.load(made["out"] / name)
+        [entry], [answer] = model.graph.input, model.graph.output
+        assert entry.name == INPUT and answer.name == OUTPUT
+        assert entry.type.tensor_type.elem_type == onnx.TensorProto.UINT8
+        dimensions = entry.type.tensor_type.shape.dim
+        assert dimensions[0].dim_param and dimensions[3].dim_value == PLANES
+        assert dimensions[1].dim_param == dimensions[2].dim_param == SIDE
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+@pytest.mark.parametrize("size", [2, 5])
+def test_files_answer_for_smaller_boards_like_the_checkpoint(made, kind, size):
+    planes = (
+        np.random.default_rng(size)
+        .integers(0, 2, (4, 48 + 2 * (kind == "value"), size, size))
+        .astype(np.uint8)
+    )
+    standard = open_net(made[kind], engine="fp32", device="cpu").answer(planes)
+    for engine, most in (("fp32", 1e-4), ("onnx", 1e-4), ("int8", 0.5)):
+        answers = open_net(made["out"] / f"{kind}.json", engine=engine, device="cpu").answer(planes)
+        np.testing.assert_allclose(answers, standard, atol=most)
+
+
+def test_convolutions_are_in_int8_but_for_the_head(made):
+    model = onnx.load(made["out"] / "policy.int8.onnx")
+    makers = {output: node.op_type for node in model.graph.node for output in node.output}
+    fed = [makers.get(node.input[1]) for node in model.graph.node if node.op_type == "Conv"]
+    assert fed[:5] == ["DequantizeLinear"] * 5 and fed[5:] == [None] * 2  # 5x5, four 3x3; two 1x1
+    fp32 = onnx.load(made["out"] / "policy.onnx")
+    assert sum(node.op_type == "Conv" for node in fp32.graph.node if node.name in head(fp32)) == 2
+
+
+def test_a_plane_with_large_weights_does_not_spoil_the_others_in_int8(made, monkeypatch):
+    """Evened out, the net in fp32 is the same; in int8 it is closer by far than as it was."""
+    net, card = from_checkpoint(made["policy"])
+    with torch.no_grad():
+        net.tower[0][0][0].weight[:, 5] *= 40
+    packed, _ = random_positions(300, seed=3)
+    planes = np.unpackbits(packed, axis=2)[:, :, :PLANES].reshape(-1, SIZE, SIZE, PLANES)
+    planes[:, :, :, 5] &= np.random.default_rng(3).random((300, SIZE, SIZE)) < 0.01  # seldom set
+    seen, planes = planes[:200], planes[200:]
+    content = to_onnx(net, card)
+    even = with_even_planes(onnx.load_from_string(content)).SerializeToString()
+
+    def answer(onnx_file: bytes) -> np.ndarray:
+        return OnnxEngine(onnx_file, card, threads=1).run(planes)
+
+    standard = answer(content)
+    assert np.allclose(answer(even), standard, atol=1e-3)
+    error = np.abs(answer(to_int8(content, seen, card)) - standard).mean()
+    model = onnx.load_from_string(
+        to_int8(content, np.zeros_like(seen), card)
+    )  # ranges from nothing, but 0 to 1 is what planes have
+    scales = {entry.name: onnx.numpy_helper.to_array(entry) for entry in model.graph.initializer}
+    (node,) = (
+        node
+        for node in model.graph.node
+        if node.op_type == "QuantizeLinear" and node.input[0] == EVEN
+    )
+    assert scales[node.input[1]] == pytest.approx(1 / 255, rel=1e-6)
+    monkeypatch.setattr("models.exporting.export.EVENNESS", 0)
+    assert error < 0.5 * np.abs(answer(to_int8(content, seen, card)) - standard).mean()
+
+
+def test_safetensors_hold_what_was_learned_as_ordinary_layers(made):
+    learned, card = from_checkpoint(made["policy"])
+    from safetensors.torch import load_file
+
+    tensors = load_file(made["out"] / "policy.safetensors")
+    assert {name: value.shape for name, value in tensors.items()} == {
+        n: v.shape for n, v in learned.state_dict().items()
+    }
+    assert [
+        name
+        for name, value in learned.state_dict().items()
+        if not torch.equal(value, tensors[name])
+    ] == []
+    assert (
+        card.net["symmetric"] is False
+        and made["results"]["policy"]["card"]["compute"]["symmetric_layers"] is True
+    )
+
+
+def test_parity_is_reported_for_each_file_and_batch(made):
+    lines = made["results"]["policy"]["parity"]
+    assert [(line["file"], line["batch"]) for line in lines] == [
+        (f"policy{suffix}", batch)
+        for suffix in (".safetensors", ".onnx", ".int8.onnx")
+        for batch in (1, 2, 8)
+    ]
+    assert all(
+        line["top1_agreement"] > 0.9 and line["kl"] < 0.01 and line["speed"] > 0 for line in lines
+    )
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".int8.onnx"])
+def test_onnx_files_that_are_cut_or_changed_are_refused(made, tmp_path, suffix):
+    for name in ("policy.json", f"policy{suffix}"):
+        (tmp_path / name).write_bytes((made["out"] / name).read_bytes())
+    path = tmp_path / f"policy{suffix}"
+    whole = path.read_bytes()
+    for content, words in (
+        (whole[:-200], "perhaps cut off"),
+        (whole[:-1] + bytes([whole[-1] ^ 1]), "another checksum"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(NetFileError, match=words) as caught:
+            open_net(path, device="cpu")
+        assert "\n" not in str(caught.value) and str(path) in str(caught.value)
+
+
+def test_a_card_that_speaks_of_another_net_is_refused(made, tmp_path):
+    """Right checksums, wrong contents: the value net's file under the policy net's card, and no
+    ONNX at all.
+    """
+    import hashlib
+
+    for content, words in (
+        ((made["out"] / "value.onnx").read_bytes(), "the card's net wants planes"),
+        (b"\x08\x07" + b"no onnx " * 40, "not an ONNX file"),
+    ):
+        card = json.loads((made["out"] / "policy.json").read_text())
+        card["files"]["policy.onnx"] = {
+            "bytes": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
+        (tmp_path / "policy.json").write_text(as_text(card))
+        (tmp_path / "policy.onnx").write_bytes(content)
+        with pytest.raises(NetFileError, match=words) as caught:
+            open_net(tmp_path / "policy.onnx", device="cpu")
+        assert "\n" not in str(caught.value)
+
+
+def test_an_onnx_file_is_played_with_without_torch(made):
+    program = (
+        "import sys, numpy as np; from models.answering.inference import open_net; net = open_net(sys.argv[1], device='cpu'); "
+        "net.answer(np.zeros((1, 48, 9, 9), np.uint8)); print('torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", program, str(made["out"] / "policy.json")]
+    assert (
+        subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip()
+        == "False"
+    )
+
+
+def readme_example() -> str:
+    """The README's program that uses the nets that ship."""
+    blocks = (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
+    return next(block.partition("```")[0] for block in blocks if "InferenceSession" in block)
+
+
+def test_the_example_in_the_readme_runs_on_onnxruntime_alone_and_is_right():
+    """It shows the nets what the project shows them of an empty board, and reads what the project
+    reads.
+    """
+    program = readme_example() + (
+        "import sys; ours = {'models', 'data', 'torch', 'onnx'} & set(sys.modules); "
+        "print(json.dumps([sorted(ours), board.tolist(), float(chances.sum()), chances.tolist(), more[0, 0, 0].tolist()]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    said_move, said_value, found = done.stdout.strip().splitlines()
+    ours, board, total, chances, more = json.loads(found)
+    packed, to_play, komi = (
+        PlaneEncoder().packed(Board(19))[None],
+        np.ones(1, np.int8),
+        np.array([7.5]),
+    )
+    assert ours == [] and total == pytest.approx(1, abs=1e-5)
+    policy, value = (
+        open_net(PRETRAINED / f"{kind}.json", device="cpu") for kind in ("policy", "value")
+    )
+    planes = unpack(packed, to_play, value.card, komi=komi).reshape(1, 19, 19, -1)
+    assert np.array_equal(planes[..., :48], board) and planes[0, 0, 0, 48:].tolist() == more
+    answer = np.exp(policy.answer_packed(packed, to_play)[0])
+    np.testing.assert_allclose(chances, answer, atol=1e-6)
+    row, column = divmod(int(answer.argmax()), 19)
+    assert said_move == f"row {row}, column {column}: {answer.max():.1%}"
+    assert (
+        said_value
+        == f"Black wins: {50 + 50 * value.answer_packed(packed, to_play, komi=komi)[0]:.0f}%"
+    )
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+def test_files_and_cards_say_what_goes_in_and_comes_out(made, kind):
+    for folder in (made["out"], PRETRAINED):
+        card = json.loads((folder / f"{kind}.json").read_text(encoding="utf-8"))
+        takes, gives = card["input"], card["output"]
+        assert (takes["name"], takes["dtype"], takes["shape"][0], takes["shape"][3]) == (
+            "planes",
+            "uint8",
+            "batch",
+            len(card["planes"]),
+        )
+        assert list(takes["planes"]) == card["planes"] and all(takes["planes"].values())
+        assert takes["perspective"] == gives["perspective"] == "of the player to move"
+        assert ("128 + 2 * p" in takes["planes"].get("komi", "")) == (kind == "value")
+        for path in folder.glob(f"{kind}*.onnx"):
+            model = onnx.load(path)
+            told = {entry.key: entry.value for entry in model.metadata_props}
+            assert (
+                json.loads(told["input"]) == takes
+                and json.loads(told["output"]) == gives
+                and told["kind"] == kind
+            )
+            assert (
+                model.doc_string
+                and model.graph.input[0].doc_string
+                and model.graph.output[0].doc_string
+            )
+            if kind == "policy":
+                chances = np.exp(OnnxEngine(path.read_bytes(), read_card(folder / "policy.json"), threads=1).run(
+                    np.zeros((3, card["size"], card["size"], 48), np.uint8)))  # fmt: skip
+                np.testing.assert_allclose(chances.sum(1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+def test_the_nets_that_ship_are_as_the_exporter_writes_them(kind):
+    """Its last step changes nothing of them."""
+    card, path = read_card(PRETRAINED / f"{kind}.json"), PRETRAINED / f"{kind}.int8.onnx"
+    assert explained(onnx.load(path), card).SerializeToString() == path.read_bytes()
+    assert card.to_json() == (PRETRAINED / f"{kind}.json").read_text(encoding="utf-8")
+    assert card.knows_symmetries and "weights to learn" in card.weights_in_words()
+
+
+def test_the_accuracy_on_the_card_is_that_of_the_evaluation(made, tmp_path):
+    mean = {"value": 0.4, "low": 0.39, "high": 0.41}
+    group = {"positions": 10, "games": 2, "scores": {"top1": mean}}
+    weights = read_card(made["out"] / "policy.json").made["weights_sha256"]
+    net = {"kind": "policy", "weights_sha256": weights, "engine": "torch bf16",
+           "scores": {"1": {"all": {"all": group}, "handicap": {"even": group}}}}  # fmt: skip
+    data = {
+        "name": "games.h5",
+        "split": "test",
+        "from": None,
+        "chosen": {"policy": {"positions": 10, "games": 2}},
+    }
+    (tmp_path / "metrics.json").write_text(json.dumps({"nets": [net], "dataset": data}))
+    how = [
+        f"checkpoint={made['policy']}",
+        "formats=[safetensors]",
+        "parity=8",
+        f"evaluation={tmp_path / 'metrics.json'}",
+    ]
+    card = export(tmp_path / "out", *how)["card"]
+    assert card["accuracy"]["by_symmetries"]["even"]["1"]["top1"] == [0.4, 0.39, 0.41]
+    older = {key: value for key, value in net.items() if key != "weights_sha256"}
+    for nets, words in (
+        (
+            [{**net, "weights_sha256": "7"}],
+            "of no net there the weights are those of .*policy.ckpt",
+        ),
+        ([older], "does not say which weights it judged, as older ones did not; evaluate again"),
+        ([net, net], "of 2 nets there the weights are those of"),
+        ([{**net, "kind": "value"}], "does not say which weights"),
+        ([{**net, "scores": {"1": 2}}], "no metrics.json of evaluate_model.py for a policy net"),
+        (["net"], "no metrics.json of evaluate_model.py for a policy net"),
+    ):
+        (tmp_path / "metrics.json").write_text(json.dumps({"nets": nets, "dataset": data}))
+        with pytest.raises(export_model.ExportError, match=words) as caught:
+            export(tmp_path / "again", *how)
+        assert "\n" not in str(caught.value) and not (tmp_path / "again").exists()
+
+
+def test_an_evaluation_is_known_by_the_weights_it_judged_whatever_file_they_were_in(made, tmp_path):
+    """A net of the same shape has as many weights, and may not lend its accuracy."""
+    twin = write_checkpoint(tmp_path / "twin.ckpt", tiny_net(SYMMETRIC, seed=2)[0], SYMMETRIC)
+    out = made["out"]
+    for path, engine in (
+        (made["policy"], "fp32"),
+        (out / "policy.json", "int8"),
+        (out / "policy.onnx", "auto"),
+        (twin, "fp32"),
+    ):
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            sets = [
+                f"checkpoint={path}",
+                f"dataset={made['dataset']}",
+                f"engine={engine}",
+                f"output={tmp_path / 'e'}",
+            ]
+            cfg = compose(
+                "evaluate_model",
+                [*sets, "device=cpu", "threads=1", "draws=20", "symmetries=1", "plots=false"],
+            )
+        judged = evaluate_model.run(cfg)["nets"][0]
+        how = [
+            f"checkpoint={made['policy']}",
+            "formats=[safetensors]",
+            "parity=8",
+            "overwrite=true",
+        ]
+        how += [f"evaluation={tmp_path / 'e' / 'metrics.json'}"]
+        if path == twin:
+            with pytest.raises(
+                export_model.ExportError, match="of no net there the weights are those of"
+            ):
+                export(tmp_path / "out", *how)
+        else:
+            card = export(tmp_path / "out", *how)["card"]
+            assert (
+                card["accuracy"]["engine"] == judged["engine"]
+                and card["accuracy"]["by_symmetries"]["all"]["1"]
+            )
+
+
+def test_an_onnx_file_without_weights_beside_it_is_known_by_its_card(made, tmp_path):
+    for name in ("policy.json", "policy.int8.onnx"):
+        (tmp_path / name).write_bytes((made["out"] / name).read_bytes())
+    net = open_net(tmp_path / "policy.json", device="cpu")
+    known = evaluate_model.checksum_of(made["policy"], open_net(made["policy"], device="cpu"))
+    assert (
+        evaluate_model.checksum_of(tmp_path / "policy.json", net)
+        == known
+        == read_card(tmp_path / "policy.json").made[CHECKSUM]
+    )
+    older = Inference(replace(net.card, made={}), net.engine)
+    assert evaluate_model.checksum_of(tmp_path / "policy", older) is None
+    (tmp_path / "policy.safetensors").write_bytes((made["out"] / "policy.safetensors").read_bytes())
+    assert evaluate_model.checksum_of(tmp_path / "policy", older) == known
+
+
+def test_a_checksum_knows_names_shapes_types_and_numbers_but_no_order(made):
+    state = {
+        "a": torch.arange(6.0).view(2, 3),
+        "b": torch.tensor(3),
+        "none": np.zeros(0, np.int64),
+        "half": torch.ones(2).bfloat16(),
+    }
+    assert (
+        checksum(state)
+        == checksum(dict(reversed(state.items())))
+        == checksum({**state, "a": state["a"].t().contiguous().t()})
+    )
+    others = [
+        {"c" if name == "a" else name: value for name, value in state.items()}, {**state, "a": state["a"].view(3, 2)},
+        {**state, "a": state["a"].double()}, {**state, "b": torch.tensor(4)}, {"a": state["a"]}, {**state, "none": np.zeros(0)},
+    ]  # fmt: skip
+    assert len({checksum(other) for other in (state, *others)}) == 7
+
+
+def test_policies_of_patterns_are_known_by_their_weights_too(tmp_path):
+    found = {}
+    for kind in ("rollout", "tree"):
+        patterns = read_patterns(PRETRAINED / f"{kind}.safetensors")
+        write_patterns(tmp_path / "again.safetensors", replace(patterns, about={"size": 19}))
+        paths = (PRETRAINED / f"{kind}.safetensors", tmp_path / "again.safetensors")
+        found[kind] = {evaluate_model.checksum_of(path, open_net(path)) for path in paths}
+        changed = replace(patterns, weights=patterns.weights + np.float32(1))
+        assert len(found[kind]) == 1 and checksum_of_patterns(changed) not in found[kind]
+    assert found["rollout"] != found["tree"] and None not in found["rollout"]
+
+
+# --- files that come to be together
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_export_that_fails_leaves_what_there_was(made, tmp_path, monkeypatch, overwrite):
+    how = [f"checkpoint={made['policy']}", "formats=[safetensors]", "parity=8"]
+    if overwrite:
+        export(tmp_path / "out", *how, "notes=the first")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("*")}
+    with monkeypatch.context() as patched:
+        patched.setattr(export_model, "compare", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            export(tmp_path / "out", *how, f"overwrite={overwrite}")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    export(tmp_path / "out", *how, f"overwrite={overwrite}", "notes=the second")
+    card = read_card(tmp_path / "out" / "policy.json")
+    assert card.data["notes"] == "the second" and set(card.parity) == set(card.files) == {
+        "policy.safetensors"
+    }
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "policy.json",
+        "policy.safetensors",
+    }
+
+
+def test_the_mean_of_two_nets(made, tmp_path):
+    """Of a net that was exported and a checkpoint; nets of different kinds have none."""
+    other = write_checkpoint(
+        tmp_path / "other.ckpt",
+        tiny_net(SYMMETRIC, seed=3)[0],
+        SYMMETRIC,
+        made["dataset"],
+        held_out=0.1,
+    )
+    how = [f"dataset={made['dataset']}", "formats=[safetensors]", "name=mean"]
+    export(tmp_path, f"checkpoint=[{made['out'] / 'policy.json'},{other}]", *how)
+    nets = [
+        export_model.opened(path)[0]
+        for path in (made["out"] / "policy.json", other, tmp_path / "mean.json")
+    ]
+    first, second, mean = (net.state_dict() for net in nets)
+    for name, value in mean.items():
+        assert torch.allclose(
+            value.float(), (first[name].float() + second[name].float()) / 2, atol=1e-6
+        ), name
+    card = read_card(tmp_path / "mean.json")
+    assert card.compute["mean_of"] == 2 and card.compute["held_out"] is None, (
+        "what the first learned from is not told"
+    )
+    assert card.made["weights_sha256"] == checksum(nets[2].state_dict()) and list(card.files) == [
+        "mean.safetensors"
+    ]
+    with pytest.raises(export_model.ExportError, match="another net than"):
+        export(tmp_path, f"checkpoint=[{made['value']},{other}]", *how, "overwrite=true")
+
+
+def test_the_card_gets_its_name_last(made, tmp_path, monkeypatch):
+    renamed: list[str] = []
+    replace_file = Path.replace
+
+    def noted(path: Path, target: Path) -> Path:
+        if Path(target).parent == tmp_path / "out":
+            renamed.append(Path(target).name)
+        return replace_file(path, target)
+
+    monkeypatch.setattr(Path, "replace", noted)
+    export(
+        tmp_path / "out", f"checkpoint={made['value']}", "parity=8", "calibration=32", "batches=2"
+    )
+    assert (
+        sorted(renamed[:-1]) == ["value.int8.onnx", "value.onnx", "value.safetensors"]
+        and renamed[-1] == "value.json"
+    )
+
+
+def test_checkpoints_of_older_programs_are_exported_without_what_they_do_not_say(made, tmp_path):
+    checkpoint = torch.load(made["policy"], weights_only=True)
+    checkpoint["hyper_parameters"] |= {"optimizer": None, "trainer": 3, "positions_a_step": "64"}
+    torch.save(checkpoint, tmp_path / "older.ckpt")
+    how = [
+        f"checkpoint={tmp_path / 'older.ckpt'}",
+        "formats=safetensors",
+        "parity=8",
+        "batches=8",
+        "name=5",
+    ]
+    card = export(tmp_path / "out", *how)["card"]
+    assert (
+        card["compute"]["optimizer"] == {}
+        and card["compute"]["precision"] is None
+        and card["compute"]["steps"] == 10
+    )
+    assert (tmp_path / "out" / "5.safetensors").is_file()
+    del checkpoint["hyper_parameters"]["dataset"]
+    torch.save(checkpoint, tmp_path / "older.ckpt")
+    with pytest.raises(export_model.ExportError, match="say dataset="):
+        export(tmp_path / "again", *how)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["formats=[gguf]"], "formats=['gguf']: some of safetensors, onnx, int8"),
+        (["calibration=0"], "calibration=0: a whole number"),
+        (["batches=[]"], "batches=[]: a list of whole numbers is expected"),
+        (["batches=0"], "batches=[0]: whole numbers from 1 up"),
+        (["batches=[[8]]"], "batches=[[8]]: a list of whole numbers"),
+        (["threads=-1"], "threads=-1: a whole number from 0 up"),
+        (["threads=two"], "threads=two: a whole number is expected"),
+        (["seed=-1"], "seed=-1: a whole number from 0 up"),
+        (["checkpoint=5"], "5: there is no such checkpoint"),
+        (["checkpoint=null"], "checkpoint=null: a list of words is expected"),
+        (["dataset=5"], "5: there is no such file"),
+        (["dataset=[a,b]"], 'dataset=["a", "b"]: a word or null is expected'),
+        (["output=[a]"], 'output=["a"]: a word is expected'),
+        (["output=pyproject.toml"], "output=pyproject.toml: a file, a folder is expected"),
+        (["name=[5]"], "name=[5]: a word or null is expected"),
+        (["evaluation=true"], "evaluation=true: a word or null is expected"),
+        (["half=true", "formats=[onnx]"], "half=true: only safetensors can have 16 bits"),
+        (["notes='two\nlines'"], "notes: words in one line"),
+        (["overwrite=1"], "overwrite=1: true or false is expected"),
+        (["name=a/b"], "name=a/b: without folders and dots"),
+        (["dataset=nowhere.h5"], "nowhere.h5: there is no such file"),
+        (["evaluation=nowhere.json"], "No such file"),
+        ([], "exists; choose another name or output, or say overwrite=true"),
+    ],
+)
+def test_what_can_not_be_exported_is_said_in_one_line(made, overrides, words, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    with pytest.raises((ValueError, OSError)) as caught:
+        export(made["out"], f"checkpoint={made['policy']}", *overrides)
+    message = explain(caught.value)
+    assert message and words in message and "\n" not in message
+
+
+def test_comparisons_are_their_definitions():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(2, 30, 7))
+    a, b = logits - np.log(np.exp(logits).sum(2, keepdims=True))
+    found = compare_moves(a, b)
+    p, q = np.exp(a), np.exp(b)
+    assert found["kl"] == pytest.approx(
+        np.mean([sum(p[i] * np.log(p[i] / q[i])) for i in range(30)])
+    )
+    assert found["top1_agreement"] == np.mean([p[i].argmax() == q[i].argmax() for i in range(30)])
+    assert found["largest_difference"] == pytest.approx(abs(p - q).max())
+    assert compare_values(np.array([0.5, -0.5]), np.array([0.5, 0.1])) == pytest.approx(
+        {"same_winner": 0.5, "mean_difference": 0.3, "largest_difference": 0.6}
+    )
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+def test_files_that_answer_otherwise_than_the_net_are_not_written(
+    made, tmp_path, monkeypatch, kind
+):
+    monkeypatch.setattr(
+        "models.exporting.export.to_int8",
+        lambda content, planes, card: (made["out"] / f"{kind}.int8.onnx").read_bytes(),
+    )
+    other = write_checkpoint(
+        tmp_path / "other.ckpt", tiny_net(SYMMETRIC, seed=3)[0], SYMMETRIC, made["dataset"]
+    )
+    checkpoint, asked = (other, 0.8) if kind == "policy" else (made["value"], 1)
+    with pytest.raises(
+        export_model.ExportError,
+        match=rf"int8.onnx: agrees with the net to 0.*={asked} is.*nothing was",
+    ):
+        export(tmp_path / "out", f"checkpoint={checkpoint}", "formats=[int8]", f"agreement={asked}")
+    assert not list((tmp_path / "out").iterdir())

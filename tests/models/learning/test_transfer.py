@@ -1,0 +1,172 @@
+"""Beginning with another net's weights where the layers are of another kind; what training makes
+of it is in test_training.py.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from data.base.atomic import write_text
+from models.exporting.export import to_safetensors
+from models.files.card import describe, weights_in_words
+from models.files.checkpoint import count_plain_weights, count_weights, make_net, plain_net
+from models.learning.transfer import StartError, begin_with
+from tests.support.tiny_nets import PLAIN_POLICY, POLICY, VALUE, tiny_net, write_checkpoint
+
+SYMMETRIC = {**POLICY, "symmetric": True}
+
+
+def shipped(folder: Path) -> tuple[torch.nn.Module, Path]:
+    """A symmetric net, and its card beside its weights as they ship: with ordinary layers, 16 bits
+    a number.
+    """
+    net, card = tiny_net(SYMMETRIC)
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight.add_(torch.randn_like(weight) * 0.1)  # also those that begin as 0
+    plain, arguments = plain_net(net, SYMMETRIC)
+    weights = folder / "shipped.safetensors"
+    weights.write_bytes(to_safetensors(plain, half=True))
+    card = replace(card, name="shipped", net=arguments, files={weights.name: describe(weights)})
+    write_text(folder / "shipped.json", card.to_json())
+    return net.eval(), folder / "shipped.json"
+
+
+@pytest.mark.parametrize("suffix", [".json", ".safetensors"])
+def test_a_symmetric_net_begins_as_the_net_that_ships(tmp_path: Path, suffix: str) -> None:
+    """All eight images of a number are there, so that nothing is lost but bits."""
+    net, card = shipped(tmp_path)
+    begun = make_net(SYMMETRIC)
+    assert begin_with(begun, str(card.with_suffix(suffix))) == len(begun.state_dict())
+    for name, value in net.state_dict().items():
+        # statistics are each side's own in a net that learns, and of all sides in one that ships
+        if "running" not in name:
+            assert torch.allclose(
+                begun.state_dict()[name].float(), value.float(), rtol=1e-3, atol=1e-4
+            ), name
+    planes = torch.from_numpy(np.random.default_rng(0).integers(0, 2, (4, 48, 9, 9), np.uint8))
+    with torch.no_grad():
+        assert torch.allclose(begun.eval()(planes), net(planes), atol=0.02)
+
+
+@pytest.mark.parametrize("more", [{}, {"moves": True, "owners": True}])
+def test_weights_are_counted_as_they_learn_and_as_they_ship(more: dict) -> None:
+    arguments = {**(VALUE if more else POLICY), "symmetric": True, **more}
+    net = tiny_net(arguments)[0]
+    learned, plain = count_weights(net), count_plain_weights(net)
+    assert plain == count_weights(plain_net(net, arguments)[0]) > learned
+    assert (
+        weights_in_words(learned, plain)
+        == f"{learned:,} weights to learn ({plain:,} as plain layers)"
+    )
+    assert weights_in_words(plain, plain) == f"{plain:,} weights"
+
+
+def test_a_net_that_weighs_the_sides_differently_is_refused(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path / "ordinary.ckpt", tiny_net(POLICY)[0], POLICY)
+    with pytest.raises(
+        StartError, match=r"does not weigh all eight sides alike; with model\.net\.symmetric=false"
+    ):
+        begin_with(make_net(SYMMETRIC), str(path))
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_policy_net_begins_as_a_value_net_that_names_moves(
+    tmp_path: Path, symmetric: bool
+) -> None:
+    arguments = {**VALUE, "moves": True, "symmetric": True, "owners": True}
+    net, _ = tiny_net(arguments)
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight.add_(torch.randn_like(weight) * 0.1)
+        stem = net.tower[0][0][0]  # type: ignore[index]
+        stem.weight[:, -1] = 0  # colour, which the policy net does not see
+    policy = make_net({**POLICY, "hidden": 32, "symmetric": symmetric})
+    taken = begin_with(policy, str(write_checkpoint(tmp_path / "value.ckpt", net, arguments)))
+    assert taken == len(policy.state_dict())
+    planes = torch.from_numpy(np.random.default_rng(0).integers(0, 2, (4, 49, 9, 9), np.uint8))
+    with torch.no_grad():
+        assert torch.allclose(
+            policy.eval()(planes[:, :48]), net.eval().all_answers(planes)[2], atol=1e-4
+        )  # type: ignore[operator]
+    with pytest.raises(StartError, match="has another width"):
+        begin_with(
+            make_net({**POLICY, "hidden": 16, "symmetric": symmetric}), str(tmp_path / "value.ckpt")
+        )
+
+
+@pytest.mark.parametrize("filters", [8, 20, 32])
+@pytest.mark.parametrize(
+    ("there", "here"), [(True, True), (False, True), (True, False), (False, False)]
+)
+def test_nets_of_another_width_are_refused(
+    tmp_path: Path, filters: int, there: bool, here: bool
+) -> None:
+    """All but the last layers would begin anew, and those would make nothing of what they hear."""
+    if there and filters % 8:
+        pytest.skip("symmetric layers come in eights")
+    arguments = {**POLICY, "filters": filters, "symmetric": there}
+    path = write_checkpoint(tmp_path / "other.ckpt", tiny_net(arguments)[0], arguments)
+    net = make_net({**POLICY, "symmetric": here})
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    with pytest.raises(
+        StartError, match=rf"{filters} wide there and 16 here; say model\.net\.filters={filters}$"
+    ):
+        begin_with(net, str(path))
+    assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
+    _, card = shipped(tmp_path)
+    with pytest.raises(StartError, match="16 wide there and 32 here"):
+        begin_with(make_net({**POLICY, "filters": 32, "symmetric": here}), str(card))
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_what_is_not_in_the_other_net_or_of_another_width_begins_anew(
+    tmp_path: Path, symmetric: bool
+) -> None:
+    """More blocks, and a wider head: what is below them is taken, and computes the same."""
+    arguments = {**POLICY, "symmetric": symmetric}
+    net, _ = tiny_net(arguments)
+    plain, written = plain_net(net, arguments)
+    path = write_checkpoint(tmp_path / "plain.ckpt", plain, written)
+    other = make_net({**arguments, "blocks": 3, "hidden": 16})
+    fresh = {name: value.clone() for name, value in other.state_dict().items()}
+    taken = begin_with(other, str(path))
+    begun, kept = (
+        other.state_dict(),
+        {name for name, value in fresh.items() if torch.equal(value, other.state_dict()[name])},
+    )
+    weights = [
+        name
+        for name in dict(net.named_parameters())
+        if name.startswith(("tower.0", "tower.1", "tower.2"))
+    ]
+    assert 0 < taken < len(fresh) and not kept & set(weights)
+    assert all(torch.allclose(begun[name], net.state_dict()[name], atol=1e-5) for name in weights)
+    assert all(
+        name in kept
+        for name in fresh
+        if name.startswith("tower.3") or name == "head.hidden.0.weight"
+    )
+
+
+def test_the_papers_nets_give_each_other_their_first_layers(tmp_path: Path) -> None:
+    """From 48 planes to the 49 of a value net, and from 12 to 48: the others begin with weight 0."""
+    for planes, arguments in (
+        (12, PLAIN_POLICY),
+        (48, {**PLAIN_POLICY, "_target_": "models.nets.ValueNet", "planes": 49}),
+    ):
+        first = {**PLAIN_POLICY, "planes": planes}
+        net = tiny_net(first)[0]
+        other = make_net(arguments)
+        begin_with(other, str(write_checkpoint(tmp_path / "first.ckpt", net, first)))
+        theirs, ours = net.state_dict()["body.0.weight"], other.state_dict()["body.0.weight"]
+        assert torch.equal(ours[:, :planes], theirs) and not ours[:, planes:].any()
+
+
+def test_a_net_of_other_layers_is_refused(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path / "paper.ckpt", tiny_net(PLAIN_POLICY)[0], PLAIN_POLICY)
+    with pytest.raises(StartError, match="no weight there fits this net, which has other layers"):
+        begin_with(make_net(POLICY), str(path))

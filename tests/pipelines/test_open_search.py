@@ -1,0 +1,41 @@
+"""A search for programs: the lines of the README run as they stand, and what can't be opened is
+said.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mcts.search.params import SearchParams
+from mcts.search.search import Search
+from pipelines.engine.thinkers import NoSuchNet, open_search
+from pipelines.shell.options import OptionError
+from pipelines.shell.script import ROOT
+
+WITHOUT_NETS = {"policy": "none", "value": "none", "tree": "none"}
+
+
+def test_the_lines_of_the_readme_search(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+    (lines,) = [block for block in blocks if "open_search" in block]
+    exec(compile(lines, "README.md", "exec"), {})
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) == 3 and all(re.fullmatch(r"[A-T]\d+ \d+ [\d.]+%", line) for line in shown)
+
+
+def test_a_search_is_opened_as_named(tmp_path: Path) -> None:
+    search = open_search(5, search="rollouts_only", threads=1, **WITHOUT_NETS)
+    assert isinstance(search, Search) and search.policy is None
+    assert search.params == SearchParams(lam=1.0, value_net=False, threads=1, c_puct=2.5)
+    search.close()
+    for options, error, why in (
+        ({"search": "nonsense"}, OptionError, "search=nonsense: one of default,"),
+        ({"search": "policy_only"}, OptionError, "without a search"),
+        ({"lam": 1}, OptionError, "lam: there is no such option"),
+        ({"policy": str(tmp_path / "x.json")}, NoSuchNet, "there is no such file"),
+    ):
+        with pytest.raises(error, match=why):
+            open_search(5, **{**WITHOUT_NETS, **options})
