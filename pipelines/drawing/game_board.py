@@ -33,8 +33,7 @@ BOARD = (0.005, 0.015, 0.53, 0.885)  # left, bottom, width, height, of the pictu
 CURVE = (0.595, 0.50, 0.385, 0.39)
 TABLE = (0.575, 0.015, 0.42, 0.39)
 LETTERS = "ABCDE"
-SMALLEST = 0.005  # a share below it has no disc
-LETTERED = 0.01  # nor a letter below this one
+SMALLEST = 0.005  # a share below it has neither disc nor letter
 HEAT = np.array([[0.93, 0.97, 0.98], [0.36, 0.68, 0.80], [0.05, 0.34, 0.50]])  # from little to most
 RED = COLOURS[0]
 
@@ -55,7 +54,7 @@ class Moment:
     def lettered(self) -> list[tuple[str, Candidate, float]]:
         """Letter, candidate and share of the best moves."""
         named = zip(LETTERS, self.candidates, self.shares(), strict=False)
-        return [(letter, best, part) for letter, best, part in named if part >= LETTERED]
+        return [(letter, best, part) for letter, best, part in named if part >= SMALLEST]
 
     def shares(self) -> list[float]:
         """Of each candidate: its share of the visits, or of the policy where there was no search."""
@@ -143,7 +142,7 @@ def draw_position(axes: Any, moment: Moment) -> None:
             continue
         row, column = divmod(candidate.move, size)
         heat = math.sqrt(part / most)  # small shares remain visible
-        radius = STONE if letter else 0.3
+        radius = STONE if letter else 0.34
         disc = Circle((column, row), radius, facecolor=heat_colour(heat), alpha=0.92, linewidth=0)
         axes.add_patch(disc)
         if letter:
