@@ -24,6 +24,7 @@ from pipelines.shell import environment  # noqa: F401  (first: says what to do w
 from omegaconf import DictConfig
 
 from data.base.cores import available_cores
+from data.base.errors import Mistake
 from data.records.metadata import to_compensation
 from pipelines.drawing.fonts import is_drawable
 from pipelines.engine.thinkers import Thinkers, checked_numbers, counted, thinker_options
@@ -43,7 +44,7 @@ SCALES = (  # of the JSON, whose figures are as the search has them
 )
 
 
-class GameError(ValueError):
+class GameError(Mistake):
     """There is no game to analyse."""
 
 

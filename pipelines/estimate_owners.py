@@ -17,6 +17,7 @@ from pipelines.shell import environment  # noqa: F401  (first: says what to do w
 import numpy as np
 from omegaconf import DictConfig
 
+from data.base.errors import Mistake
 from data.base.words import count_of
 from pipelines.shell.console import BuildProgress, bold, clock, console
 from pipelines.shell.options import convert
@@ -27,7 +28,7 @@ LEAST_DOUBT = 0.01  # points
 MOST_ROLLOUTS = 100_000  # behind a game: 300 MB a thread
 
 
-class OwnerError(ValueError):
+class OwnerError(Mistake):
     """Nothing can be estimated as asked; the message says why."""
 
 
@@ -95,12 +96,12 @@ def check(options: dict[str, Any]) -> None:
 
 def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """int8 [games, points], and Black's mean lead in points float32 [games]."""
+    from data.base.random_kernels import new_state
     from data.dataset.games import Games
     from data.dataset.owners import SURE
     from data.game.board_kernels import VERTICES, new_boards, to_vertex
     from data.records.metadata import to_margin
     from mcts.rollouts.policy import PolicyRollouts
-    from mcts.rollouts.uniform_kernels import new_state
 
     games, rollouts, count = Games(file), PolicyRollouts(policy), options["rollouts"]
     winner, white_has = file.games["winner"][:], file.area_komi

@@ -19,6 +19,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from data.base.atomic import write_text
+from data.base.errors import Mistake
 from data.dataset.layout import DatasetFile
 from models.answering.inference import SYMMETRIES, Inference, from_safetensors, open_net
 from models.answering.pattern_policy import PatternPolicy
@@ -48,7 +49,7 @@ TYPES: dict[str, Any] = {
 LEAST = {"batch_size": 1, "draws": 1, "positions": 1, "seed": 0, "threads": 0}
 
 
-class EvaluationError(ValueError):
+class EvaluationError(Mistake):
     """Nothing can be judged as asked; the message says why."""
 
 

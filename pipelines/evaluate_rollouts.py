@@ -19,6 +19,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from data.base.atomic import write_text
+from data.base.errors import Mistake
 from pipelines.shell.console import BuildProgress, bold, clock, console, make_table
 from pipelines.shell.script import find_weights, plain, script
 
@@ -26,7 +27,7 @@ ALIKE = 1.5  # points between scores
 MOST_PLIES = 3  # times the points: a game that is not over then is counted as it stands
 
 
-class RolloutError(ValueError):
+class RolloutError(Mistake):
     """Nothing can be judged as asked; the message says why."""
 
 
@@ -185,12 +186,12 @@ def show_match(found: dict[str, Any]) -> None:
 
 def judge(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     """Squared error of the mean of rollouts as what is said of the winner, by phase of the game."""
+    from data.base.random_kernels import new_state
     from data.dataset.games import Games
     from data.dataset.layout import DatasetFile
     from data.game.board_kernels import VERTICES, new_boards
     from data.loading.loader import read_labels
     from data.loading.order import key, shuffled
-    from mcts.rollouts.uniform_kernels import new_state
     from models.judging.scores import Draws, Summary, phase_name
     from pipelines.evaluating.material import choose
 

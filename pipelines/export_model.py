@@ -26,6 +26,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from data.base import atomic
+from data.base.errors import Mistake
 from data.dataset.layout import DatasetFile
 from models.answering.inference import Inference, is_of_patterns, open_net, open_patterns
 from models.exporting.export import CHECKSUM
@@ -53,7 +54,7 @@ TYPES: dict[str, Any] = {
 LEAST = {"calibration": 1, "parity": 1, "threads": 0, "seed": 0}
 
 
-class ExportError(ValueError):
+class ExportError(Mistake):
     """The files can't be made as asked; the message says why."""
 
 

@@ -18,12 +18,13 @@ from omegaconf import DictConfig
 
 import pipelines.speed.search
 import pipelines.speed.training  # noqa: F401  (both enter their own)
+from data.base.errors import Mistake
 from pipelines.shell.console import console, make_table
 from pipelines.shell.script import commit, plain, script
 from pipelines.speed.benchmarks import BENCHMARKS, Benchmark, Material
 
 
-class SpeedError(ValueError):
+class SpeedError(Mistake):
     """Nothing can be measured as asked."""
 
 

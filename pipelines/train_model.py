@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from data.base.atomic import write_text
 from data.base.cores import compute_cores
-from data.base.errors import first_line
+from data.base.errors import Mistake, first_line
 from models.nets.limits import MOST
 from pipelines.shell.console import bold, clock, console
 from pipelines.shell.options import convert
@@ -40,7 +40,7 @@ from pipelines.training.precision import hand_on, settle_precision
 COMPOSED = "composed.yaml"
 
 
-class TrainingError(ValueError):
+class TrainingError(Mistake):
     """A run can't be done as it is asked for; the message says why."""
 
 

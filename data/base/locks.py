@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from data.base.errors import Mistake
 
-class Taken(ValueError):
+
+class Taken(Mistake):
     """Another process is at work there."""
 
 

@@ -21,14 +21,14 @@ from typing import Any
 
 from data.base import interrupts
 from data.base.cores import available_cores
-from data.base.errors import first_line
+from data.base.errors import Mistake, first_line
 
 AHEAD = 3  # tasks waiting for each worker
 POLL = 0.1  # seconds between looks at what else has happened
 LOOK = 2.0  # seconds without a result, after which the workers of a cluster are counted
 
 
-class ExecutorError(ValueError):
+class ExecutorError(Mistake):
     """Work could not be handed out, or those who did it are gone; the message says what to do."""
 
 

@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 
 from data.base.atomic import write_text
+from data.base.errors import Mistake
 from data.records import filters, replay, sgf
 from data.records.identity import OPENING, SPLITS
 from data.records.metadata import from_rank
@@ -32,7 +33,7 @@ MENDED = sgf.MENDED | {
 UNWANTED = {*filters.REASONS, "duplicate", "other size", "not go"}  # nothing wrong with these games
 
 
-class BadInput(ValueError):
+class BadInput(Mistake):
     """More games were rejected than the user allows."""
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from data.base import atomic, digests, locks
+from data.base.errors import Mistake
 from data.build.report import read_report
 
 Manifest = dict[str, Any]
@@ -26,7 +27,7 @@ Manifest = dict[str, Any]
 OURS = re.compile(r"(games|positions|whole|report)-[0-9a-f]{10}[-.].*|\.tmp-.*|manifest\.json|lock")
 
 
-class BuildError(ValueError):
+class BuildError(Mistake):
     """The build can't go on; one clear line."""
 
 

@@ -13,14 +13,14 @@ from typing import Any
 import h5py
 import numpy as np
 
-from data.base.errors import first_line
+from data.base.errors import Mistake, first_line
 from data.dataset import containment
 
 Shape = tuple[int | None, ...]  # None: any length
 BROKEN = (OSError, RuntimeError, KeyError, ValueError)  # h5py's words for damage
 
 
-class DatasetError(ValueError):
+class DatasetError(Mistake):
     """A file is no dataset, or not the one that is needed; the message says what differs."""
 
 

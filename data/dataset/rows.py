@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from data.base.errors import Mistake
 from data.dataset.columns import Column
 from data.dataset.layout import DatasetFile
 
@@ -18,7 +19,7 @@ from data.dataset.layout import DatasetFile
 PLAIN_NAMES = {"planes": "states", "move": "actions", "outcome": "outcomes"}
 
 
-class InspectionError(ValueError):
+class InspectionError(Mistake):
     """There is nothing of this kind to show; one clear line."""
 
 

@@ -55,7 +55,7 @@ def encode(b, colour, points, steps, words):
     for row in range(b.side):
         for column in range(b.side):
             v = np.uint16((row + 1) * STRIDE + column + 1)
-            if b.color[v] == EMPTY:
+            if b.colour[v] == EMPTY:
                 words[v] = ONES | VACANT
                 if is_legal(b, v, colour):
                     words[v] |= legal_move(b, v, colour)
@@ -73,7 +73,7 @@ def encode(b, colour, points, steps, words):
 
 @kernel
 def stone(b, v, colour):
-    word = np.uint64(ONES | (OWN if b.color[v] == colour else OPPONENT))
+    word = np.uint64(ONES | (OWN if b.colour[v] == colour else OPPONENT))
     word |= one_hot(TURNS_SINCE, b.ply - b.placed[v])
     return word | one_hot(LIBERTIES, np.int64(b.libs[b.head[v]]))
 
@@ -86,12 +86,12 @@ def legal_move(b, v, colour):
     empties = 0
     for d in range(4):
         u = ADJ[v, d]
-        if b.color[u] == EMPTY:
+        if b.colour[u] == EMPTY:
             empties += 1
-        elif b.color[u] == colour:
+        elif b.colour[u] == colour:
             if is_first_of_string(b, v, d):
                 stones += b.stones[b.head[u]]
-        elif b.color[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
+        elif b.colour[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
             captured += b.stones[b.head[u]]
     libs = empties if stones == 1 and captured == 0 else liberties_after(b, v, colour, captured)
     word = one_hot(CAPTURE_SIZE, captured + 1) | one_hot(LIBERTIES_AFTER, libs)
@@ -110,16 +110,16 @@ def liberties_after(b, v, colour, captured):
     libs = np.zeros(WORDS, np.uint64)
     for d in range(4):
         u = ADJ[v, d]
-        if b.color[u] == EMPTY:
+        if b.colour[u] == EMPTY:
             libs[u >> 6] |= np.uint64(1) << np.uint64(u & 63)
-        elif b.color[u] == colour:
+        elif b.colour[u] == colour:
             for w in range(WORDS):
                 libs[w] |= b.bits[b.head[u], w]
     libs[v >> 6] &= ~(np.uint64(1) << np.uint64(v & 63))
     if captured:
         for d in range(4):
             u = ADJ[v, d]
-            if b.color[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
+            if b.colour[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
                 add_vacated(b, v, colour, b.head[u], libs)
     total = np.uint64(0)
     for w in range(WORDS):
@@ -134,7 +134,7 @@ def add_vacated(b, v, colour, h, libs):
     while True:
         for d in range(4):
             u = ADJ[x, d]
-            if u == v or (b.color[u] == colour and touches(b, v, colour, b.head[u])):
+            if u == v or (b.colour[u] == colour and touches(b, v, colour, b.head[u])):
                 libs[x >> 6] |= np.uint64(1) << np.uint64(x & 63)
         x = b.next[x]
         if x == h:
@@ -144,7 +144,7 @@ def add_vacated(b, v, colour, h, libs):
 @kernel
 def touches(b, v, colour, h):
     for d in range(4):
-        if b.color[ADJ[v, d]] == colour and b.head[ADJ[v, d]] == h:
+        if b.colour[ADJ[v, d]] == colour and b.head[ADJ[v, d]] == h:
             return True
     return False
 
@@ -157,7 +157,7 @@ def mark_ladders(b, colour, words, steps):
         if b.head[v] != v:
             continue
         h = np.uint16(v)
-        if b.color[h] == -colour and b.libs[h] == 2:
+        if b.colour[h] == -colour and b.libs[h] == 2:
             for k in range(2):
                 a = liberty(b, h, k)
                 if (
@@ -166,7 +166,7 @@ def mark_ladders(b, colour, words, steps):
                     and catches(b, a, h, steps)
                 ):
                     words[a] |= np.uint64(CAPTURES_LADDER)
-        elif b.color[h] == colour and b.libs[h] == 1:
+        elif b.colour[h] == colour and b.libs[h] == 1:
             gather_captures(b, h, replies)
             last = liberty(b, h, 0)
             replies[last >> 6] |= np.uint64(1) << np.uint64(last & 63)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from data.base.errors import Mistake
 from data.game import board_kernels as kernels
 from data.game.coords import (
     BLACK,
@@ -46,7 +47,7 @@ REFUSALS = {
 }
 
 
-class IllegalMove(ValueError):
+class IllegalMove(Mistake):
     """The rules forbid the move; the board is unchanged.
 
     `reason` is one of a few words, for counting.
@@ -138,14 +139,14 @@ class Board:
         return bool(self.record["passes"][0] >= 2)
 
     def colour_at(self, point: int) -> int:
-        return int(self.record["color"][0, self._vertex(point)])
+        return int(self.record["colour"][0, self._vertex(point)])
 
     def stones(self, colour: int) -> list[int]:
         return [int(point) for point in np.flatnonzero(self.colours() == colour)]
 
     def colours(self) -> np.ndarray:
         """The board as int8 [size, size]: +1, -1 and 0, a copy."""
-        return np.array(self._inner(self.record["color"][0]))
+        return np.array(self._inner(self.record["colour"][0]))
 
     def string(self, point: int) -> list[int]:
         """Points of the string that has a stone on `point`, in order."""
@@ -209,7 +210,7 @@ class Board:
                 if vertex in named:
                     raise ValueError(f"set-up names {self._name(point)} twice")
                 named.add(vertex)
-                changed["color"][0, vertex] = colour
+                changed["colour"][0, vertex] = colour
                 changed["placed"][0, vertex] = kernels.LONG_AGO
         if not kernels.rebuild(changed[0]):
             raise ValueError("set-up leaves a string without a liberty")
@@ -325,7 +326,7 @@ class Board:
 
     def _head(self, point: int) -> int:
         vertex = self._vertex(point)
-        if self.record["color"][0, vertex] == EMPTY:
+        if self.record["colour"][0, vertex] == EMPTY:
             raise ValueError(f"there is no stone on {self._name(point)}")
         return int(self.record["head"][0, vertex])
 

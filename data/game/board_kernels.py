@@ -43,7 +43,7 @@ BOARD = np.dtype(
         ("n_empty", np.uint16),
         ("ply", np.int16),  # turns taken: moves and passes
         ("hash", np.uint64),  # of the stones alone
-        ("color", np.int8, VERTICES),
+        ("colour", np.int8, VERTICES),
         ("head", np.uint16, VERTICES),
         ("next", np.uint16, VERTICES),
         ("libs", np.uint16, VERTICES),  # at heads
@@ -104,7 +104,7 @@ WHITE_TO_PLAY = np.uint64(0x9E3779B97F4A7C15)
 def new_boards(count: int, size: int) -> np.ndarray:
     """Empty boards as one record array.
 
-    Compiled code reads fields as `boards[i].color`, and so does interpreted code.
+    Compiled code reads fields as `boards[i].colour`, and so does interpreted code.
     """
     boards = np.zeros(count, BOARD).view(np.recarray)
     for i in range(count):
@@ -129,11 +129,11 @@ def reset(boards, i, size):
     b.to_play = 1
     b.passes = 0
     b.ply = 0
-    b.color[:] = WALL
+    b.colour[:] = WALL
     b.placed[:] = LONG_AGO
     for row in range(size):
         for column in range(size):
-            b.color[(row + 1) * STRIDE + column + 1] = EMPTY
+            b.colour[(row + 1) * STRIDE + column + 1] = EMPTY
     rebuild(b)
 
 
@@ -152,7 +152,7 @@ def copy_record(a, b):
     b.n_empty = a.n_empty
     b.ply = a.ply
     b.hash = a.hash
-    b.color[:] = a.color
+    b.colour[:] = a.colour
     b.head[:] = a.head
     b.next[:] = a.next
     b.libs[:] = a.libs
@@ -161,7 +161,7 @@ def copy_record(a, b):
     b.where[:] = a.where
     b.placed[:] = a.placed
     for v in range(VERTICES):
-        if a.head[v] == v and (a.color[v] == 1 or a.color[v] == -1):
+        if a.head[v] == v and (a.colour[v] == 1 or a.colour[v] == -1):
             for w in range(WORDS):
                 b.bits[v, w] = a.bits[v, w]
 
@@ -186,12 +186,12 @@ def rebuild(b):
     for row in range(b.side):
         for column in range(b.side):
             v = np.uint16((row + 1) * STRIDE + column + 1)
-            if b.color[v] == EMPTY:
+            if b.colour[v] == EMPTY:
                 b.where[v] = b.n_empty
                 b.empty[b.n_empty] = v
                 b.n_empty += np.uint16(1)
             else:
-                b.hash ^= ZOBRIST[b.color[v] + 1, v]
+                b.hash ^= ZOBRIST[b.colour[v] + 1, v]
                 if b.head[v] == 0:
                     gather_string(b, v)
                     sound &= b.libs[v] > 0
@@ -210,12 +210,12 @@ def gather_string(b, first):
     while True:  # the circle grows behind v while v walks it once
         for d in range(4):
             u = ADJ[v, d]
-            if b.color[u] == b.color[first] and b.head[u] == 0:
+            if b.colour[u] == b.colour[first] and b.head[u] == 0:
                 b.head[u] = first
                 b.next[u] = b.next[v]
                 b.next[v] = u
                 b.stones[first] += np.uint16(1)
-            elif b.color[u] == EMPTY:
+            elif b.colour[u] == EMPTY:
                 add_liberty(b, first, u)
         v = b.next[v]
         if v == first:
@@ -262,19 +262,19 @@ def remove(b, h):
 
     Its circle and its head's entries stay, for `undo`.
     """
-    colour = b.color[h]
+    colour = b.colour[h]
     n_empty = b.n_empty
     hashed = b.hash
     u = h
     while True:
-        b.color[u] = EMPTY
+        b.colour[u] = EMPTY
         hashed ^= ZOBRIST[colour + 1, u]
         b.empty[n_empty] = u
         b.where[u] = n_empty
         n_empty += np.uint16(1)
         for d in range(4):
             x = ADJ[u, d]
-            if b.color[x] == -colour:
+            if b.colour[x] == -colour:
                 add_liberty(b, b.head[x], u)
         u = b.next[u]
         if u == h:
@@ -297,7 +297,7 @@ def place(b, v, colour):
     b.empty[at] = moved
     b.where[moved] = at
     b.n_empty = last
-    b.color[v] = colour
+    b.colour[v] = colour
     b.placed[v] = b.ply
     b.hash ^= ZOBRIST[colour + 1, v]
 
@@ -309,13 +309,13 @@ def place(b, v, colour):
     # v is no liberty any more; a string that touches v twice has lost its bit the second time
     for d in range(4):
         u = ADJ[v, d]
-        if b.color[u] == colour or b.color[u] == -colour:
+        if b.colour[u] == colour or b.colour[u] == -colour:
             g = b.head[u]
             old = b.bits[g, word]
             if old & bit:
                 b.bits[g, word] = old & ~bit
                 b.libs[g] -= np.uint16(1)
-                if b.color[u] == -colour:
+                if b.colour[u] == -colour:
                     dying += b.libs[g] == 0
                 else:
                     if n_own == 0:
@@ -335,12 +335,12 @@ def place(b, v, colour):
         b.stones[h] += np.uint16(1)
     for d in range(4):
         u = ADJ[v, d]
-        if b.color[u] == EMPTY:
+        if b.colour[u] == EMPTY:
             add_liberty(b, h, u)
     if n_own > 1:
         for d in range(4):
             u = ADJ[v, d]
-            if b.color[u] == colour and b.head[u] != h:
+            if b.colour[u] == colour and b.head[u] != h:
                 h = merge(b, b.head[u], h)
 
     b.ko = NO_VERTEX
@@ -349,7 +349,7 @@ def place(b, v, colour):
         point = v
         for d in range(4):
             u = ADJ[v, d]
-            if b.color[u] == -colour and b.libs[b.head[u]] == 0:
+            if b.colour[u] == -colour and b.libs[b.head[u]] == 0:
                 captured += b.stones[b.head[u]]
                 remove(b, b.head[u])
                 point = u
@@ -381,12 +381,12 @@ def play_pass(b, colour):
 def is_suicide(b, v, colour):
     for d in range(4):
         u = ADJ[v, d]
-        if b.color[u] == EMPTY:
+        if b.colour[u] == EMPTY:
             return False
-        if b.color[u] == colour:
+        if b.colour[u] == colour:
             if b.libs[b.head[u]] > 1:
                 return False
-        elif b.color[u] == -colour and b.libs[b.head[u]] == 1:
+        elif b.colour[u] == -colour and b.libs[b.head[u]] == 1:
             return False
     return True
 
@@ -395,7 +395,7 @@ def is_suicide(b, v, colour):
 def is_lone(b, v, colour):
     """No own stone beside v: suicide there would take one stone, and leave the board as it was."""
     for d in range(4):
-        if b.color[ADJ[v, d]] == colour:
+        if b.colour[ADJ[v, d]] == colour:
             return False
     return True
 
@@ -403,13 +403,13 @@ def is_lone(b, v, colour):
 @kernel
 def is_legal(b, v, colour):
     """Empty, no simple ko, no suicide: *legal* as the planes mean it."""
-    return b.color[v] == EMPTY and v != b.ko and not is_suicide(b, v, colour)
+    return b.colour[v] == EMPTY and v != b.ko and not is_suicide(b, v, colour)
 
 
 @kernel
 def verdict(b, v, colour):
     """What is against a move, superko left aside: `SOUND` or the first that holds."""
-    if b.color[v] != EMPTY:
+    if b.colour[v] != EMPTY:
         return OCCUPIED
     if is_suicide(b, v, colour):
         return LONE_SUICIDE if is_lone(b, v, colour) else SUICIDE
@@ -423,20 +423,20 @@ def judge(boards, i, colour, first, stop, verdicts, hashes):
     for point in range(first, stop):
         v = to_vertex(point, b.side)
         verdicts[point - first] = verdict(b, v, colour)
-        hashes[point - first] = b.hash if b.color[v] != EMPTY else hash_after(b, v, colour)
+        hashes[point - first] = b.hash if b.colour[v] != EMPTY else hash_after(b, v, colour)
 
 
 @kernel
 def is_own_eye(b, v, colour):
     """All neighbours own, and the opponent on at most one diagonal, on none at the edge."""
     for d in range(4):
-        if b.color[ADJ[v, d]] != colour and b.color[ADJ[v, d]] != WALL:
+        if b.colour[ADJ[v, d]] != colour and b.colour[ADJ[v, d]] != WALL:
             return False
     foreign = 0
     edge = 0
     for d in range(4):
-        foreign += b.color[DIAG[v, d]] == -colour
-        edge |= b.color[DIAG[v, d]] == WALL
+        foreign += b.colour[DIAG[v, d]] == -colour
+        edge |= b.colour[DIAG[v, d]] == WALL
     return foreign + edge < 2
 
 
@@ -447,14 +447,14 @@ def hash_after(b, v, colour):
     captured = False
     for d in range(4):
         u = ADJ[v, d]
-        if b.color[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
+        if b.colour[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
             hashed ^= hash_of_string(b, b.head[u])
             captured = True
     if not captured and is_suicide(b, v, colour):
         hashed ^= ZOBRIST[colour + 1, v]
         for d in range(4):
             u = ADJ[v, d]
-            if b.color[u] == colour and is_first_of_string(b, v, d):
+            if b.colour[u] == colour and is_first_of_string(b, v, d):
                 hashed ^= hash_of_string(b, b.head[u])
     return hashed
 
@@ -463,16 +463,16 @@ def hash_after(b, v, colour):
 def is_first_of_string(b, v, d):
     """Whether no earlier neighbour of v belongs to the string of the neighbour in direction d."""
     h = b.head[ADJ[v, d]]
-    colour = b.color[ADJ[v, d]]
+    colour = b.colour[ADJ[v, d]]
     for e in range(d):
-        if b.color[ADJ[v, e]] == colour and b.head[ADJ[v, e]] == h:
+        if b.colour[ADJ[v, e]] == colour and b.head[ADJ[v, e]] == h:
             return False
     return True
 
 
 @kernel
 def hash_of_string(b, h):
-    colour = b.color[h]
+    colour = b.colour[h]
     hashed = np.uint64(0)
     u = h
     while True:
@@ -499,7 +499,7 @@ def place_logged(b, v, colour, log, k):
     taken = 0
     for d in range(4):
         u = ADJ[v, d]
-        if b.color[u] == colour:
+        if b.colour[u] == colour:
             if is_first_of_string(b, v, d):
                 h = b.head[u]
                 entry.own[own] = h
@@ -509,7 +509,7 @@ def place_logged(b, v, colour, log, k):
                 for w in range(WORDS):
                     entry.bits[own, w] = b.bits[h, w]
                 own += 1
-        elif b.color[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
+        elif b.colour[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
             entry.taken[taken] = b.head[u]
             taken += 1
     entry.n_own = own
@@ -524,7 +524,7 @@ def undo(b, log, k):
     """
     entry = log[k]
     v = entry.vertex
-    colour = b.color[v]
+    colour = b.colour[v]
     for t in range(entry.n_taken):
         put_back(b, entry.taken[t], -colour)
 
@@ -536,7 +536,7 @@ def undo(b, log, k):
     b.empty[entry.at] = v
     b.where[v] = entry.at
     b.n_empty += np.uint16(1)
-    b.color[v] = EMPTY
+    b.colour[v] = EMPTY
     b.placed[v] = entry.v_placed
     b.head[v] = entry.v_head
     b.next[v] = entry.v_next
@@ -564,7 +564,7 @@ def undo(b, log, k):
                     break
     for d in range(4):
         u = ADJ[v, d]
-        if b.color[u] == -colour:
+        if b.colour[u] == -colour:
             add_liberty(b, b.head[u], v)
     b.ko = entry.ko
     b.hash = entry.hash
@@ -578,12 +578,12 @@ def put_back(b, h, colour):
     b.n_empty -= b.stones[h]  # they stand at the end of the list
     u = h
     while True:
-        b.color[u] = colour
+        b.colour[u] = colour
         word = u >> 6
         bit = np.uint64(1) << np.uint64(u & 63)
         for d in range(4):
             x = ADJ[u, d]
-            if b.color[x] == -colour:
+            if b.colour[x] == -colour:
                 g = b.head[x]
                 old = b.bits[g, word]
                 if old & bit:
@@ -618,7 +618,7 @@ def area(b, owner):
     """
     balance = np.int64(0)  # a plain 0 would become an int8 where this runs interpreted
     for v in range(VERTICES):
-        owner[v] = 0 if b.color[v] == WALL else b.color[v]
+        owner[v] = 0 if b.colour[v] == WALL else b.colour[v]
         balance += owner[v]
     for k in range(b.n_empty):
         if owner[b.empty[k]] == 0:
@@ -635,7 +635,7 @@ def fill_region(b, first, owner):
     lone = True
     touched = 0
     for d in range(4):
-        colour = b.color[ADJ[first, d]]
+        colour = b.colour[ADJ[first, d]]
         lone &= colour != EMPTY
         touched |= touch(colour)
     if lone:  # one point: most regions at the end of a game
@@ -649,8 +649,8 @@ def fill_region(b, first, owner):
     while at < count:
         for d in range(4):
             u = ADJ[region[at], d]
-            touched |= touch(b.color[u])
-            if b.color[u] == EMPTY and owner[u] == 0:
+            touched |= touch(b.colour[u])
+            if b.colour[u] == EMPTY and owner[u] == 0:
                 owner[u] = DAME
                 region[count] = u
                 count += 1

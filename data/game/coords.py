@@ -16,6 +16,8 @@ does. SGF's `tt` means pass on boards up to 19x19, the only ones there are here.
 
 from numbers import Integral
 
+from data.base.errors import Mistake
+
 PASS = 361
 MIN_SIZE = 2
 MAX_SIZE = 19
@@ -28,7 +30,7 @@ COLOUR_NAMES = {BLACK: "Black", WHITE: "White"}
 GTP_COLUMNS = "ABCDEFGHJKLMNOPQRST"
 
 
-class CoordinateError(ValueError):
+class CoordinateError(Mistake):
     """A point or its name does not exist on a board of this size."""
 
 

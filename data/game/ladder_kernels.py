@@ -68,7 +68,7 @@ def works(b, a, s, attacks, steps):
     """Whether the legal move a does to the string of s what its player wants: an AND-OR search
     without recursion.
     """
-    defender = b.color[s]
+    defender = b.colour[s]
     steps[0].moves = 0
     depth = np.int64(0)  # a bare 0, or True, would have all below compiled once more for that alone
     outcome = begin(b, a, s, attacks, steps, depth)
@@ -103,7 +103,7 @@ def begin(b, a, s, attacks, steps, depth):
         return FAILS
     steps[0].moves += 1
     step = steps[depth]
-    place_logged(b, a, -b.color[s] if attacks else b.color[s], steps, depth)
+    place_logged(b, a, -b.colour[s] if attacks else b.colour[s], steps, depth)
     h = b.head[s]
     step.last = NO_VERTEX
     if attacks:
@@ -143,10 +143,10 @@ def runs_free(b, a, s):
     """Whether string s, with two liberties, has three or more after the attacker's a and its own
     extension: sure, or False.
     """
-    defender = b.color[s]
+    defender = b.colour[s]
     for d in range(4):
         u = ADJ[a, d]
-        if b.color[u] == defender and b.libs[b.head[u]] == 1:
+        if b.colour[u] == defender and b.libs[b.head[u]] == 1:
             return False  # a captures, and what it captures may be what the extension would reach
     h = b.head[s]
     last = liberty(b, h, 0)
@@ -160,16 +160,16 @@ def extension(b, h, last, gone):
     """Liberties of the string of h after its owner plays `last` next to it, `gone` being filled
     and nothing captured.
     """
-    colour = b.color[h]
+    colour = b.colour[h]
     total = np.uint64(0)
     empties = 0  # a quick count first: empty neighbours that are not liberties yet
     friends = False
     for d in range(4):
         u = ADJ[last, d]
-        if b.color[u] == EMPTY:
+        if b.colour[u] == EMPTY:
             if u != gone and not b.bits[h, u >> 6] >> np.uint64(u & 63) & np.uint64(1):
                 empties += 1
-        elif b.color[u] == colour and b.head[u] != h:
+        elif b.colour[u] == colour and b.head[u] != h:
             friends = True
     filled = 1 if gone == last else 2
     if not friends:
@@ -178,9 +178,9 @@ def extension(b, h, last, gone):
         word = b.bits[h, w]
         for d in range(4):
             u = ADJ[last, d]
-            if b.color[u] == colour:
+            if b.colour[u] == colour:
                 word |= b.bits[b.head[u], w]
-            elif b.color[u] == EMPTY and u >> 6 == w:
+            elif b.colour[u] == EMPTY and u >> 6 == w:
                 word |= np.uint64(1) << np.uint64(u & 63)
         if last >> 6 == w:
             word &= ~(np.uint64(1) << np.uint64(last & 63))
@@ -197,12 +197,12 @@ def gather_captures(b, h, captures):
     """
     for w in range(WORDS):
         captures[w] = 0
-    colour = b.color[h]
+    colour = b.colour[h]
     v = h
     while True:
         for d in range(4):
             u = ADJ[v, d]
-            if b.color[u] == -colour and b.libs[b.head[u]] == 1:
+            if b.colour[u] == -colour and b.libs[b.head[u]] == 1:
                 for w in range(WORDS):
                     captures[w] |= b.bits[b.head[u], w]
         v = b.next[v]

@@ -20,6 +20,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from data.base.random_kernels import STEP
 from data.dataset.layout import CHUNK, DatasetError, DatasetFile
 from data.game.symmetry import COUNT
 
@@ -246,7 +247,7 @@ def hashed(key: int, numbers: np.ndarray) -> np.ndarray:
     """uint64, as good as random: SplitMix64 at the places `numbers` of the sequence that begins at
     `key`.
     """
-    z = np.uint64(key) + (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = np.uint64(key) + (numbers.astype(np.uint64) + np.uint64(1)) * STEP
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))

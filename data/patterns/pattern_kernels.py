@@ -17,6 +17,7 @@ pass), and the points of the stones that the last move captured. Features are nu
 import numpy as np
 
 from data.base.jit import kernel
+from data.base.random_kernels import scatter
 from data.features.alphago48_kernels import liberties_after
 from data.game.board_kernels import (
     ADJ,
@@ -85,7 +86,7 @@ def cell(b, u, colour):
     heed.
     """
     return CELL[
-        np.uint8(colour > 0), np.uint8(b.color[u] + 1), min(b.libs[b.head[u]], np.uint16(3))
+        np.uint8(colour > 0), np.uint8(b.colour[u] + 1), min(b.libs[b.head[u]], np.uint16(3))
     ]
 
 
@@ -94,7 +95,7 @@ def around(b, v, colour):
     code = np.uint64(0)
     for d in range(4):
         code |= cell(b, ADJ[v, d], colour) << np.uint64(3 * d)
-        c = b.color[DIAG[v, d]]
+        c = b.colour[DIAG[v, d]]
         code |= np.uint64((c if c == WALL else c * colour) & 3) << np.uint64(12 + 2 * d)
     return code
 
@@ -104,24 +105,10 @@ def diamond(b, v, colour):
     code = np.uint64(0)
     for k in range(CELLS):
         code |= cell(b, NEAR[v, k], colour) << np.uint64(3 * k)
-    if b.color[v] != EMPTY:
+    if b.colour[v] != EMPTY:
         libs = np.uint64(b.libs[b.head[v]])
         code |= (libs if libs < np.uint64(3) else np.uint64(3)) << np.uint64(3 * CELLS)
     return code
-
-
-@kernel
-def scatter(key):
-    """A number that is as good as random, by xorshift, in which nothing overflows where this runs
-    interpreted.
-
-    Three rounds: after one, small keys have not reached the upper bits.
-    """
-    for _ in range(3):
-        key ^= key << np.uint64(13)
-        key ^= key >> np.uint64(7)
-        key ^= key << np.uint64(17)
-    return key
 
 
 @kernel
@@ -161,7 +148,7 @@ def saves(b, v, colour):
     safe = 0  # liberties that there will be for certain, up to two
     for d in range(4):
         u = ADJ[v, d]
-        c = b.color[u]
+        c = b.colour[u]
         if c == EMPTY:
             safe += 1
         elif c == colour:
@@ -178,7 +165,7 @@ def saves(b, v, colour):
     if captures:
         for d in range(4):
             u = ADJ[v, d]
-            if b.color[u] == -colour and b.libs[b.head[u]] == 1 and frees(b, v, b.head[u], colour):
+            if b.colour[u] == -colour and b.libs[b.head[u]] == 1 and frees(b, v, b.head[u], colour):
                 return True
     return False
 
@@ -192,7 +179,7 @@ def frees(b, v, h, colour):
     while True:
         for d in range(4):
             x = ADJ[u, d]
-            if b.color[x] == colour and b.libs[b.head[x]] == 1 and not is_liberty(b, b.head[x], v):
+            if b.colour[x] == colour and b.libs[b.head[x]] == 1 and not is_liberty(b, b.head[x], v):
                 return True
         u = b.next[u]
         if u == h:
@@ -209,7 +196,7 @@ def liberties_of_move(b, v, colour):
     captures = False
     for d in range(4):
         u = ADJ[v, d]
-        captures |= b.color[u] == -colour and b.libs[b.head[u]] == 1
+        captures |= b.colour[u] == -colour and b.libs[b.head[u]] == 1
     return liberties_after(b, v, colour, captures)
 
 
@@ -219,7 +206,7 @@ def taken_by(b, v, colour, region):
     n = 0
     for d in range(4):
         u = ADJ[v, d]
-        if b.color[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
+        if b.colour[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
             x = b.head[u]
             while True:
                 region[n] = x
@@ -306,7 +293,7 @@ def find_trail(b, trail):
     trail[0] = 0
     trail[1] = 0
     for v in range(VERTICES):
-        if b.color[v] == 1 or b.color[v] == -1:
+        if b.colour[v] == 1 or b.colour[v] == -1:
             if b.placed[v] == b.ply - 1:
                 trail[0] = v
             elif b.placed[v] == b.ply - 2:
@@ -343,7 +330,7 @@ def replay_to(
         taken = 0
         if moves[k] != PASS:
             v = to_vertex(moves[k], size)
-            if k == stop - 1 and b.color[v] == EMPTY:
+            if k == stop - 1 and b.colour[v] == EMPTY:
                 taken = taken_by(b, v, colours[k], region)
             trail[0] = v
         if turn(b, moves[k], colours[k]) != SOUND:
@@ -384,7 +371,7 @@ def describe(
         v = to_vertex(point, size)
         for s in range(slots):
             out[point, s] = 0
-        if b.color[v] != EMPTY or v == own_ko:
+        if b.colour[v] != EMPTY or v == own_ko:
             continue
         code = around(b, v, colour)
         if arounds[code] == 0:
@@ -407,7 +394,7 @@ def describe(
         row = find(keys, rows, diamond(b, trail[0], colour))
         for k in range(REACH):
             u = NEAR[trail[0], k]
-            if b.color[u] != EMPTY:
+            if b.colour[u] != EMPTY:
                 continue
             point = (u // STRIDE - 1) * size + u % STRIDE - 1
             if out[point, AROUND] == 0:
@@ -419,7 +406,7 @@ def describe(
     if tree and trail[1]:
         for k in range(REACH):
             u = NEAR[trail[1], k]
-            if b.color[u] == EMPTY:
+            if b.colour[u] == EMPTY:
                 point = (u // STRIDE - 1) * size + u % STRIDE - 1
                 if out[point, AROUND]:
                     out[point, NEAR_BEFORE] = first[NEAR_BEFORE] + step_class(k)

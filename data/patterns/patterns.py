@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from data.base.errors import Mistake
 from data.dataset.games import Games
 from data.dataset.layout import DatasetFile
 from data.game.board_kernels import STRIDE, VERTICES
@@ -40,7 +41,7 @@ SLOT_NAMES = ("around", "place", "near last", "response", "response pattern", "s
               "self-atari", "last-move distance", "distance to the move before")  # fmt: skip
 
 
-class PatternError(ValueError):
+class PatternError(Mistake):
     """A vocabulary or a net of patterns that can't be used; the message says why."""
 
 

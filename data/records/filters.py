@@ -5,6 +5,7 @@ count it.
 import re
 from dataclasses import dataclass
 
+from data.base.errors import Mistake
 from data.records.metadata import from_rank, to_rank
 from data.records.record import GameRecord
 
@@ -22,7 +23,7 @@ REASONS = {
 }
 
 
-class FilterError(ValueError):
+class FilterError(Mistake):
     """A filter that can't be meant."""
 
 

@@ -9,22 +9,10 @@ test.
 import numpy as np
 
 from data.base.jit import kernel
+from data.base.random_kernels import STEP, mix
 from data.records.replay_kernels import fits
 
-STEP = np.uint64(0x9E3779B97F4A7C15)  # added at each move, so that mix(0) = 0 is no trap
 SETUP = 1024  # tells a set-up change from a move; points and PASS stay below
-
-
-@kernel
-def mix(x):
-    """A 64-bit finaliser (multiply and xor-shift): every bit of the input moves every bit of the
-    output.
-    """
-    x ^= x >> np.uint64(30)
-    x *= np.uint64(0xBF58476D1CE4E5B9)
-    x ^= x >> np.uint64(27)
-    x *= np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 @kernel

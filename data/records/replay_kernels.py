@@ -94,7 +94,7 @@ def change(b, setup_ply, setup_point, setup_colour, at, ply):
     first = at
     while at < len(setup_ply) and setup_ply[at] <= ply:
         v = to_vertex(setup_point[at], b.side)
-        b.color[v] = setup_colour[at]
+        b.colour[v] = setup_colour[at]
         b.placed[v] = LONG_AGO
         at += 1
     if at > first and not rebuild(b):

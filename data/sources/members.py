@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any, BinaryIO
 
+from data.base.errors import Mistake
 from data.sources import gunzip
 from data.sources.file_kinds import PassedOver, find_kind, is_game_name
 
@@ -33,7 +34,7 @@ BLOCK = 1 << 16
 RATIO_IS_JUDGED_FROM = 256 << 20
 
 
-class SourceError(ValueError):
+class SourceError(Mistake):
     """A source that cannot be used (any further); the text is one line that tells what, where, and
     what to do.
     """

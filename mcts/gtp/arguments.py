@@ -5,13 +5,14 @@ Whatever does not fit is a `GtpError` with one sentence.
 
 import math
 
+from data.base.errors import Mistake
 from data.game.coords import BLACK, WHITE, CoordinateError, from_gtp
 
 MAX_KOMI = 1000.0
 COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 
 
-class GtpError(ValueError):
+class GtpError(Mistake):
     """What the controller asked for can't be done; the message goes to it."""
 
 

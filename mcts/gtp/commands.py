@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from data.base.errors import Mistake
 from data.game.board import IllegalMove, draw
 from data.game.coords import BLACK, COLOUR_NAMES, MAX_SIZE, MIN_SIZE, PASS, WHITE, to_gtp
 from data.records.record import GameRecord, Rejected
@@ -230,7 +231,7 @@ def named_file(arguments: list[str]) -> Path:
     return Path(" ".join(arguments)).expanduser()
 
 
-class NoGame(ValueError):
+class NoGame(Mistake):
     """A file does not hold a game that can be loaded."""
 
 

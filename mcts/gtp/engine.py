@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from data.base.errors import first_line
-from mcts.gtp import (
-    rules,  # noqa: F401  (they enter their commands)
-)
+
+# Each of the three enters its commands in COMMANDS.
+from mcts.gtp import analysis, inside, rules  # noqa: F401
 from mcts.gtp.arguments import GtpError
 from mcts.gtp.commands import COMMANDS
 from mcts.play.player import Player

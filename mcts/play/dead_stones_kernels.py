@@ -32,7 +32,7 @@ def pass_alive(boards, i, colour, safe):
     sound[1 : count + 1] = 1
     for v in range(VERTICES):
         safe[v] = NOT_SAFE
-        lives[v] = b.color[v] == colour and b.head[v] == v
+        lives[v] = b.colour[v] == colour and b.head[v] == v
     changed = True
     while changed:
         changed = False
@@ -44,19 +44,19 @@ def pass_alive(boards, i, colour, safe):
             if region[v] and sound[region[v]]:
                 for d in range(4):
                     u = ADJ[v, d]
-                    if b.color[u] == colour and not lives[b.head[u]]:
+                    if b.colour[u] == colour and not lives[b.head[u]]:
                         sound[region[v]] = 0
     for v in range(VERTICES):
-        if region[v] and b.color[v] == -colour:
+        if region[v] and b.colour[v] == -colour:
             foreign[region[v]] = 1
         elif region[v]:  # one that touches no stone of ours may be an eye of the opponent
             touched = False
             for d in range(4):
-                touched |= b.color[ADJ[v, d]] == colour
+                touched |= b.colour[ADJ[v, d]] == colour
             if not touched:
                 sound[region[v]] = 0
     for v in range(VERTICES):
-        if b.color[v] == colour:
+        if b.colour[v] == colour:
             safe[v] = SAFE_STONE if lives[b.head[v]] else NOT_SAFE
         elif region[v] and sound[region[v]]:
             safe[v] = SAFE_POINT if foreign[region[v]] else SAFE_VACANT
@@ -70,7 +70,7 @@ def number_regions(b, colour, region, empties):
     queue = np.empty(VERTICES, np.uint16)
     count = 0
     for first in range(VERTICES):
-        if region[first] or b.color[first] == WALL or b.color[first] == colour:
+        if region[first] or b.colour[first] == WALL or b.colour[first] == colour:
             continue
         count += 1
         region[first] = count
@@ -80,11 +80,11 @@ def number_regions(b, colour, region, empties):
         while at < length:
             v = queue[at]
             at += 1
-            if b.color[v] == EMPTY:
+            if b.colour[v] == EMPTY:
                 empties[count, v >> 6] |= np.uint64(1) << np.uint64(v & 63)
             for d in range(4):
                 u = ADJ[v, d]
-                if region[u] == 0 and b.color[u] != WALL and b.color[u] != colour:
+                if region[u] == 0 and b.colour[u] != WALL and b.colour[u] != colour:
                     region[u] = count
                     queue[length] = u
                     length += 1

@@ -15,12 +15,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from data.base.random_kernels import new_state
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards, to_vertex
 from data.game.coords import PASS
 from mcts.play.policy_player import choose_from
 from mcts.rollouts.threads import Rollouts
-from mcts.rollouts.uniform_kernels import is_sensible, new_state
+from mcts.rollouts.uniform_kernels import is_sensible
 from mcts.search.protocols import Candidate, Limits, Report, Watch
 
 AT_A_TIME = 4  # rollouts of one move

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from data.base.random_kernels import new_state
 from data.game.board_kernels import VERTICES, new_boards, to_vertex
 from data.game.coords import PASS
 from data.patterns import pattern_kernels
@@ -37,7 +38,6 @@ from data.patterns.pattern_kernels import (
 )
 from data.patterns.patterns import PatternError, Tables
 from mcts.rollouts import policy_kernels as kernels
-from mcts.rollouts.uniform_kernels import new_state
 from mcts.tree.store_kernels import GROW
 
 NO_REPLIES = np.zeros(0, np.uint64)

@@ -22,6 +22,7 @@ below.
 import numpy as np
 
 from data.base.jit import kernel, lowest_bit
+from data.base.random_kernels import next_share, scatter
 from data.game.board_kernels import (
     ADJ,
     DIAG,
@@ -46,7 +47,6 @@ from data.patterns.pattern_kernels import (
     find_trail,
     nakade,
     saves,
-    scatter,
 )
 from mcts.rollouts.uniform_kernels import MAX_PLIES
 
@@ -124,17 +124,6 @@ def new_work(count: int) -> np.ndarray:
 
 
 @kernel
-def draw_below_one(state):
-    """A number from 0 up to 1, by xorshift."""
-    s = state[0]
-    s ^= s << np.uint64(13)
-    s ^= s >> np.uint64(7)
-    s ^= s << np.uint64(17)
-    state[0] = s
-    return np.float32(np.int64(s >> np.uint64(40))) * np.float32(1.0 / 16777216.0)
-
-
-@kernel
 def weigh(b, w, v, arounds, places):
     """Set the odds of an empty vertex, and whether it is the last liberty of strings.
 
@@ -146,11 +135,11 @@ def weigh(b, w, v, arounds, places):
     white = np.uint64(0)
     for d in range(4):
         u = ADJ[v, d]
-        cell = CELLS_OF[np.uint8(b.color[u] + 1), min(b.libs[b.head[u]], np.uint16(3))]
+        cell = CELLS_OF[np.uint8(b.colour[u] + 1), min(b.libs[b.head[u]], np.uint16(3))]
         black |= np.uint64(cell == 1)
         white |= np.uint64(cell == 4)
         code |= np.uint32(cell) << np.uint32(3 * d)
-        code |= np.uint32(b.color[DIAG[v, d]] & 3) << np.uint32(12 + 2 * d)
+        code |= np.uint32(b.colour[DIAG[v, d]] & 3) << np.uint32(12 + 2 * d)
     other = SWAPPED_CELLS[code & np.uint32(4095)] | SWAPPED_DIAGONALS[code >> np.uint32(12)]
     factor = places[v]
     w.odds[0, v] = arounds[code] * factor
@@ -168,7 +157,7 @@ def weigh(b, w, v, arounds, places):
 @kernel
 def look(b, v):
     """What a neighbour sees on a vertex: its colour, and the class of its string's liberties."""
-    return CELLS_OF[np.uint8(b.color[v] + 1), min(b.libs[b.head[v]], np.uint16(3))]
+    return CELLS_OF[np.uint8(b.colour[v] + 1), min(b.libs[b.head[v]], np.uint16(3))]
 
 
 @kernel
@@ -233,7 +222,7 @@ def weigh_dirty(b, w, arounds, places):
         while bits:
             u = np.uint16(np.uint64(64 * j) + lowest_bit(bits))
             bits &= bits - np.uint64(1)
-            if b.color[u] == EMPTY:
+            if b.colour[u] == EMPTY:
                 weigh(b, w, u, arounds, places)
 
 
@@ -290,7 +279,7 @@ def lean(b, w, colour, keys, rows, factors, vital, scalars):
         w.kept[row] = w.rows[c, row]
     w.n_touched = 0
     last = w.last
-    if last and b.color[last] != EMPTY:
+    if last and b.colour[last] != EMPTY:
         row = find(keys, rows, diamond(b, last, colour))
         if row < 0:
             row = len(factors) - 1
@@ -333,7 +322,7 @@ def draw(w, c, state):
         total += w.rows[c, row]
     if total <= 0:
         return np.uint16(0)
-    left = draw_below_one(state) * total
+    left = next_share(state) * total
     row = 1
     while row < ROW_COUNT - 1 and left >= w.rows[c, row]:
         left -= w.rows[c, row]
@@ -382,7 +371,7 @@ def follow(b, w, v, colour, arounds, places):
     classes = np.uint32(0)  # a bit for each class that an own neighbour had
     for d in range(4):
         u = ADJ[v, d]
-        c = b.color[u]
+        c = b.colour[u]
         if c == colour:
             classes |= np.uint32(1) << CLASS[b.libs[b.head[u]]]
         elif c == -colour:
@@ -411,7 +400,7 @@ def follow(b, w, v, colour, arounds, places):
         mark_around(w, x)
         for d in range(4):
             u = ADJ[x, d]
-            if b.color[u] == colour:
+            if b.colour[u] == colour:
                 mark_string(b, w, b.head[u])
     w.last = v
     w.taken = taken
@@ -449,7 +438,7 @@ def remember(replies, b, last, v, colour):
 @kernel
 def recall(replies, b, w, colour):
     """The remembered reply, if it may be played; else 0."""
-    if w.last == 0 or b.color[w.last] == EMPTY:
+    if w.last == 0 or b.colour[w.last] == EMPTY:
         return np.uint16(0)
     key = reply_key(b, w.last, colour)
     entry = replies[key >> np.uint64(40) & np.uint64(len(replies) - 1)]
@@ -474,7 +463,7 @@ def play_policy(b, w, state, tables, replies, mercy):
         colour = b.to_play
         c = 0 if colour == 1 else 1
         v = np.uint16(0)
-        if len(replies) and draw_below_one(state) < scalars[REPLY]:
+        if len(replies) and next_share(state) < scalars[REPLY]:
             v = recall(replies, b, w, colour)
         if v == 0:
             lean(b, w, colour, keys, rows, factors, vital, scalars)

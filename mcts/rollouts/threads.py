@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from data.base.random_kernels import new_state
 from data.game.board_kernels import VERTICES, new_boards
 from mcts.rollouts.threads_kernels import finish_uniform
-from mcts.rollouts.uniform_kernels import new_state
 from mcts.tree import expand_kernels, position_kernels
 
 if TYPE_CHECKING:

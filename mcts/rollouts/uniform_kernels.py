@@ -4,36 +4,17 @@ This is the floor of them: uniformly random moves.
 
 A rollout owns one board and ends with two passes or at its length cap. The mover scans from a
 random empty point and plays the first move that is legal and does not fill an own eye; it passes
-when there is none. Random state is an array of one uint64 from `new_state`, an argument like all
-the rest, so that a search can be repeated move for move.
+when there is none.
 """
 
 import numpy as np
 
 from data.base.jit import kernel
+from data.base.random_kernels import next_below
 from data.game.board_kernels import ADJ, DIAG, WALL, area, copy_board, play, play_pass
 from data.game.coords import EMPTY
 
 MAX_PLIES = 3  # times the number of points: a cap for rollouts that superko would have ended
-
-
-def new_state(seed: int, worker: int = 0) -> np.ndarray:
-    """Random state for one thread: never 0, where xorshift stays, and far apart for neighbouring
-    seeds and workers.
-    """
-    words = np.random.SeedSequence([seed, worker]).generate_state(1, np.uint64)
-    return np.maximum(words, np.uint64(1))
-
-
-@kernel
-def next_below(state, n):
-    """A random integer below n, by xorshift and a multiplication instead of a division."""
-    s = state[0]
-    s ^= s << np.uint64(13)
-    s ^= s >> np.uint64(7)
-    s ^= s << np.uint64(17)
-    state[0] = s
-    return ((s >> np.uint64(32)) * n) >> np.uint64(32)
 
 
 @kernel
@@ -45,7 +26,7 @@ def is_sensible(b, v, colour):
     foreign = False
     for d in range(4):
         u = ADJ[v, d]
-        neighbour = b.color[u]
+        neighbour = b.colour[u]
         if neighbour == EMPTY:
             return v != b.ko
         if neighbour == colour:
@@ -58,8 +39,8 @@ def is_sensible(b, v, colour):
     opponents = 0
     edge = 0
     for d in range(4):
-        opponents += b.color[DIAG[v, d]] == -colour
-        edge |= b.color[DIAG[v, d]] == WALL
+        opponents += b.colour[DIAG[v, d]] == -colour
+        edge |= b.colour[DIAG[v, d]] == WALL
     return breathes and opponents + edge >= 2
 
 

@@ -5,9 +5,10 @@ the net's come.
 import numpy as np
 
 from data.base.jit import kernel
+from data.base.random_kernels import next_below
 from data.game.board_kernels import VERTICES, WHITE_TO_PLAY, area, hash_after, is_suicide, to_vertex
 from data.game.coords import EMPTY, PASS
-from mcts.rollouts.uniform_kernels import is_sensible, next_below
+from mcts.rollouts.uniform_kernels import is_sensible
 from mcts.tree.store_kernels import (
     ANSWERED,
     GROW,
@@ -91,7 +92,7 @@ def list_moves(store, b, n, weights):
     total = 0.0
     for point in range(np.uint32(b.side) * np.uint32(b.side)):
         v = to_vertex(point, b.side)
-        if b.color[v] == EMPTY and may_play(store, b, v, before, depth):
+        if b.colour[v] == EMPTY and may_play(store, b, v, before, depth):
             move = store.moves[first + count]
             move.move = point
             move.prior = weights[point]
@@ -188,7 +189,7 @@ def uniform_weights(boards, leaves, count, weights):
             b = boards[k + np.uint64(1)]
             for point in range(np.uint32(b.side) * np.uint32(b.side)):
                 v = to_vertex(point, b.side)
-                weights[k, point] = b.color[v] == EMPTY and is_sensible(b, v, b.to_play)
+                weights[k, point] = b.colour[v] == EMPTY and is_sensible(b, v, b.to_play)
 
 
 @kernel

@@ -84,7 +84,7 @@ def planes_key(b):
         key ^= WHITE_TO_PLAY
     for v in range(VERTICES):
         age = b.ply - b.placed[v]
-        if age < AGES and (b.color[v] == 1 or b.color[v] == -1):
+        if age < AGES and (b.colour[v] == 1 or b.colour[v] == -1):
             key ^= AGE_KEYS[age, v]
     return key
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from data.base.random_kernels import new_state
 from data.features.feature_set import ROW_BYTES
 from data.game import board_kernels
 from data.game.board import Board
 from data.game.coords import PASS
 from data.game.ladder_kernels import new_steps
 from mcts.rollouts.threads import TreePolicy
-from mcts.rollouts.uniform_kernels import new_state
 from mcts.search.params import SearchParams
 from mcts.tree import (
     backup_kernels,
@@ -198,7 +198,7 @@ class Tree:
         if not same_rules or board._moves[:n] != root._moves or board._seen[:n] != root._seen:
             return None
         record = board._past[n] if len(board._moves) > n else board.record
-        fields = ("to_play", "ko", "passes", "ply", "hash", "color", "placed")
+        fields = ("to_play", "ko", "passes", "ply", "hash", "colour", "placed")
         return (
             board._moves[n:]
             if all((record[name] == root.record[name]).all() for name in fields)

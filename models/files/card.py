@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from data.base import atomic
+from data.base.errors import Mistake
 from data.features.feature_set import COLOUR_PLANE, KOMI_PLANE, KOMI_PLANES, plane_names
 from models.files.interface import interface
 
@@ -30,7 +31,7 @@ KINDS = ("policy", "value")
 SUFFIXES = {".safetensors": "weights", ".onnx": "onnx", ".int8.onnx": "int8"}
 
 
-class NetFileError(ValueError):
+class NetFileError(Mistake):
     """A file is no net that can be used here; the message says why, in one line."""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from data.base.errors import Mistake
 from data.game.coords import MAX_SIZE, MIN_SIZE
 from data.patterns.files import PatternWeights
 from data.patterns.patterns import as_arrays
@@ -24,7 +25,7 @@ from models.nets.symmetric import plain_state
 TOLD: set[Path] = set()  # checkpoints of which it was said that they carry no checksum
 
 
-class CheckpointError(ValueError):
+class CheckpointError(Mistake):
     """A file is no checkpoint of this project; the message says why."""
 
 

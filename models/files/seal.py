@@ -13,12 +13,14 @@ import struct
 import zipfile
 from pathlib import Path
 
+from data.base.errors import Mistake
+
 MARK = b"LambdaGo sha256 "
 DIGITS = 64
 LAST_RECORD, LAST_BYTES = b"PK\5\6", 22  # of an archive without a comment
 
 
-class BrokenSeal(ValueError):
+class BrokenSeal(Mistake):
     """A file is not what was written; the message says how that is known."""
 
 

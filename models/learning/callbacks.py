@@ -11,6 +11,7 @@ import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 
+from data.base.errors import Mistake
 from models.files.seal import seal
 from models.learning.learner import Diverged
 
@@ -102,7 +103,7 @@ class WeightAverage(Callback):
         self.steps = int(state_dict["steps"])
 
 
-class NoObjective(ValueError):
+class NoObjective(Mistake):
     """What decides which checkpoint is the best is not measured."""
 
 

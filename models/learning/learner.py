@@ -16,12 +16,15 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 
+from data.base.errors import Mistake
+
 Batch = dict[str, Tensor]
+
 OptimizerFactory = Callable[[nn.Module], Optimizer]
 SchedulerFactory = Callable[[Optimizer, int], LRScheduler]
 
 
-class Diverged(ValueError):
+class Diverged(Mistake):
     """Training has left the finite numbers."""
 
 

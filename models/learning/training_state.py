@@ -13,6 +13,8 @@ import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 
+from data.base.errors import Mistake
+
 COUNT = (
     "fit_loop",
     "epoch_loop.automatic_optimization.optim_progress",
@@ -23,7 +25,7 @@ COUNT = (
 )
 
 
-class StateError(ValueError):
+class StateError(Mistake):
     """A run can't go on with that; the message says why."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from data.base.errors import Mistake
 from models.files.checkpoint import load_learner, read_checkpoint
 from models.nets.symmetric import SIDES, SymmetricConv, folded_state, plain_state
 
@@ -19,7 +20,7 @@ FIRST = ("tower.0.0.0.weight", "body.0.weight")
 SCORE, OWNS = "head.score.weight", "head.owner.weight"  # of value nets
 
 
-class StartError(ValueError):
+class StartError(Mistake):
     """A net can't begin with that; the message says why."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from data.base.errors import Mistake
 from data.features.feature_set import FEATURES, offset, plane_names
 
 SHADES = " ░▒▓█"
@@ -18,7 +19,7 @@ NONE, SEVERAL = -2, -1
 Block = list[str]  # lines of one width, the first being a title
 
 
-class NoSuchPlane(ValueError):
+class NoSuchPlane(Mistake):
     """Neither a feature nor a plane has this name."""
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from data.base.cores import available_cores
+from data.base.errors import Mistake
 from mcts.search.params import SearchParams
 from pipelines.shell.options import OptionError, convert, make
 from pipelines.shell.script import CONF, ROOT, plain
@@ -39,7 +40,7 @@ TAKEN = (
 )
 
 
-class NoSuchNet(ValueError):
+class NoSuchNet(Mistake):
     """A net that was named is not there."""
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from data.base.atomic import write_text
-from data.base.errors import first_line
+from data.base.errors import Mistake, first_line
 from data.game.coords import BLACK, WHITE
 from data.records.identity import identity
 from data.records.sgf_writer import write_game
@@ -55,7 +55,7 @@ LINE = {
 KILLED = 3  # times in a row that an engine of one game may be ended by somebody else
 
 
-class MatchError(ValueError):
+class MatchError(Mistake):
     """No match can be played as asked."""
 
 

@@ -176,7 +176,10 @@ def show(summary: dict[str, Any]) -> None:
     ]
     console.print(make_table("Pairs", names, lines), "")
     if summary["elo"]:
-        both = f"Players are fitted as if each pair that met had won {VIRTUAL:g} games more either way; pairs by their games alone."
+        both = (
+            f"Players are fitted as if each pair that met had won {VIRTUAL:g} games more either "
+            "way; pairs by their games alone."
+        )
         console.print(both)
     counts = (f"{summary['duplicates']} duplicate games, left out", f"{len(summary['faults'])} decided by a fault of an engine",
               f"{summary['disputed']} that dead stones decided")  # fmt: skip

@@ -23,7 +23,7 @@ from omegaconf.errors import (
     OmegaConfBaseException,
 )
 
-from data.base.errors import first_line
+from data.base.errors import Mistake, first_line
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 HELP = "(--help lists all keys)"
@@ -55,7 +55,7 @@ def explain(error: BaseException, script: str | None = None) -> str | None:
     if isinstance(error, OSError):
         where = f": {error.filename}" if error.filename else ""
         return f"{error.strerror or first_line(error)}{where}"
-    if isinstance(error, ValueError) and type(error) is not ValueError:
+    if isinstance(error, Mistake):
         return str(error)
     if isinstance(error, ValueError) and str(error).startswith("Only one of --run"):  # of Hydra
         return f"{first_line(error)}; --cfg shows the configuration of a run, without -m"
@@ -63,7 +63,10 @@ def explain(error: BaseException, script: str | None = None) -> str | None:
     if isinstance(error, RuntimeError) and "home directory" in str(error):
         return f"a path with ~: {first_line(error)}"
     if isinstance(error, RuntimeError) and 'Could not detect "srun"' in str(error):  # of submitit
-        return "there is no Slurm on this machine (no srun); hydra/launcher=submitit_local does the same with processes of this one"
+        return (
+            "there is no Slurm on this machine (no srun); hydra/launcher=submitit_local does the "
+            "same with processes of this one"
+        )
     return None
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from data.base import locks
+from data.base.errors import Mistake
 
 LOCK = "lock"
 # tells the other processes of a DDP run where the first one writes
@@ -22,7 +23,7 @@ FOLDER_OF_RUN = "LAMBDAGO_RUN_FOLDER"
 RANKS = ("RANK", "LOCAL_RANK", "GROUP_RANK", "NODE_RANK", "SLURM_PROCID")
 
 
-class FolderTaken(ValueError):
+class FolderTaken(Mistake):
     """Another process works in this folder."""
 
 

@@ -19,7 +19,7 @@ import yaml
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from data.base.errors import first_line
+from data.base.errors import Mistake, first_line
 from pipelines.shell.script import CONF
 
 MOST_BYTES = 1 << 20
@@ -39,7 +39,7 @@ OPENING = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 CLOSING = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 
 
-class SavedConfigError(ValueError):
+class SavedConfigError(Mistake):
     """A saved configuration can't be used; the message says why."""
 
 

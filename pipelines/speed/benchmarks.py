@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from data.base.random_kernels import new_state
 from data.build.builder import BuildOptions, build
 from data.build.executors import Executor
 from data.build.parts import GameOptions
@@ -39,7 +40,7 @@ from data.records.sgf import ReadOptions, read_games
 from data.sources import find
 from data.sources.members import Limits, Member
 from mcts.rollouts.policy import RolloutPolicy
-from mcts.rollouts.uniform_kernels import new_state, uniform_rollouts
+from mcts.rollouts.uniform_kernels import uniform_rollouts
 from pipelines.shell.script import ROOT
 
 PRETRAINED = ROOT / "models" / "pretrained"
@@ -326,6 +327,7 @@ def start_seconds(cache: Path) -> float:
     """A new process that imports the rules, plays, scores and undoes a move, and runs a rollout."""
     program = (
         "import numpy as np; from data.game.board import Board; from data.game.board_kernels import *; "
+        "from data.base.random_kernels import new_state; "
         "from mcts.rollouts.uniform_kernels import *; board = Board(19); board.play(60); board.score(); board.undo(); "
         "uniform_rollouts(new_boards(2, 19), 1, new_state(1), 1, np.zeros(VERTICES, np.int8))"
     )

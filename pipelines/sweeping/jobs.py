@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from data.base.atomic import write_text
+from data.base.errors import Mistake
 from pipelines.shell.path_keys import QUOTED, unquoted
 
 SWEEP_FILE, JOB_FILE = "sweep.json", "job.json"
@@ -20,7 +21,7 @@ NOT_BEGUN = "not begun"
 STATES = ("done", "failed", "stopped", NOT_BEGUN)
 
 
-class SweepError(ValueError):
+class SweepError(Mistake):
     """A sweep can't go on or be reported; the message says why."""
 
 

@@ -9,6 +9,7 @@ import os
 
 from omegaconf import DictConfig
 
+from data.base.errors import Mistake
 from models.answering.engines import choose_device
 from models.answering.precision import has_bf16
 
@@ -17,7 +18,7 @@ CHOSEN = "LAMBDAGO_PRECISION"  # what the first process of several chose, for th
 NAMES = {"cpu": "this processor", "cuda": "this GPU", "mps": "Apple's GPU"}
 
 
-class DeviceError(ValueError):
+class DeviceError(Mistake):
     """The device that is asked for is not there; the message says why."""
 
 

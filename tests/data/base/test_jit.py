@@ -13,6 +13,7 @@ from data.base import jit
 
 PROGRAM = (
     "import numpy as np; from data.game.board import Board; from data.game.board_kernels import *; "
+    "from data.base.random_kernels import new_state; "
     "from mcts.rollouts.uniform_kernels import *; "
     "b = Board(9); b.play(40); boards = new_boards(2, 9); "
     "owner = np.zeros(VERTICES, np.int8); free = [p for p in range(81) if p != 40]; "

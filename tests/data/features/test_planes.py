@@ -127,7 +127,7 @@ def test_encoding_leaves_the_board_as_it_was():
             "n_empty",
             "ply",
             "hash",
-            "color",
+            "colour",
             "placed",
         ):
             assert (board.record[field] == before[field]).all(), field

@@ -34,14 +34,14 @@ def meaning(board):
     """
     record = board.record[0]
     empties = record["empty"][: record["n_empty"]]
-    stones = np.flatnonzero(np.isin(record["color"], (BLACK, WHITE)))
+    stones = np.flatnonzero(np.isin(record["colour"], (BLACK, WHITE)))
     heads = stones[record["head"][stones] == stones]
     fields = {
         name: int(record[name])
         for name in ("side", "to_play", "passes", "ko", "n_empty", "ply", "hash")
     }
     fields |= {
-        "color": record["color"].tolist(),
+        "colour": record["colour"].tolist(),
         "empty": empties.tolist(),
         "where": record["where"][empties].tolist(),
     }
@@ -55,7 +55,7 @@ def vertices(board):
 
 
 def empty_vertices(board):
-    return [v for v in vertices(board) if board.record["color"][0, v] == 0]
+    return [v for v in vertices(board) if board.record["colour"][0, v] == 0]
 
 
 def new_log(entries=DEPTH):
@@ -72,11 +72,11 @@ def test_no_field_has_the_name_of_something_that_every_record_has():
 @pytest.mark.parametrize("size", SIZES)
 def test_vertices_stand_in_the_order_of_points_and_their_neighbours_are_the_boards_or_wall(size):
     board = Board(size)
-    color = board.record["color"][0]
+    colour = board.record["colour"][0]
     on_board = vertices(board)
     assert on_board == sorted(set(on_board))
     assert [kernels.from_vertex(int(v), size) for v in on_board] == list(range(size * size))
-    assert np.flatnonzero(color != WALL).tolist() == on_board
+    assert np.flatnonzero(colour != WALL).tolist() == on_board
     for point, v in enumerate(on_board):
         row, column = divmod(point, size)
         beside = [(row - 1, column), (row, column - 1), (row, column + 1), (row + 1, column)]
@@ -89,7 +89,7 @@ def test_vertices_stand_in_the_order_of_points_and_their_neighbours_are_the_boar
         for table, places in ((kernels.ADJ, beside), (kernels.DIAG, across)):
             for u, (r, c) in zip(table[v], places, strict=True):
                 assert u == (r + 1) * STRIDE + c + 1
-                assert (color[u] != WALL) == (0 <= r < size and 0 <= c < size)
+                assert (colour[u] != WALL) == (0 <= r < size and 0 <= c < size)
 
 
 # Placing and taking back
@@ -312,7 +312,7 @@ def test_liberty_k_goes_through_all_liberties_of_every_string(size):
     board = random_board(size, np.random.default_rng(400 + size), scaled(size * size, 25))
     record = board.record[0]
     for v in vertices(board):
-        if record["color"][v] != 0:
+        if record["colour"][v] != 0:
             head = record["head"][v]
             found = [int(kernels.liberty(record, head, k)) for k in range(record["libs"][head])]
             point = kernels.from_vertex(int(v), size)
@@ -332,7 +332,7 @@ def count_by_rebuild(boards, size):
     count = 0
     for number in range(3 ** (size * size)):
         for point in range(size * size):
-            b.color[to_vertex(point, size)] = number % 3 - 1
+            b.colour[to_vertex(point, size)] = number % 3 - 1
             number //= 3
         count += rebuild(b)
     return count
@@ -361,7 +361,7 @@ def count_by_placing(b, log, point, size):
 def captures(b, v, colour):
     for d in range(4):
         u = ADJ[v, d]
-        if b.color[u] == -colour and b.libs[b.head[u]] == 1:
+        if b.colour[u] == -colour and b.libs[b.head[u]] == 1:
             return True
     return False
 

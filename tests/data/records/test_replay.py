@@ -103,7 +103,7 @@ def play_with_sgfmill(record):
 def stones_of_record(boards, size):
     for point in range(size * size):
         vertex = (point // size + 1) * 20 + point % size + 1
-        if colour := boards["color"][0, vertex]:
+        if colour := boards["colour"][0, vertex]:
             yield point, colour
 
 

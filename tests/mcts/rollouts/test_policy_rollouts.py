@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from data.base.random_kernels import new_state
 from data.dataset.layout import DatasetFile
 from data.game import symmetry
 from data.game.board import Board
@@ -26,7 +27,6 @@ from data.sources.members import Limits
 from mcts.rollouts import policy_kernels as kernels
 from mcts.rollouts.policy import NO_REPLIES, PatternPriors, PolicyRollouts, RolloutPolicy
 from mcts.rollouts.policy_kernels import PLACE, new_work
-from mcts.rollouts.uniform_kernels import new_state
 from mcts.tree.store_kernels import GROW
 from pipelines.shell.script import ROOT
 from tests.data.patterns.test_patterns import described, turned
@@ -398,7 +398,7 @@ def test_remembered_replies_are_what_rollouts_play(patterns: PatternWeights, wor
             twin, work, new_state(seed), rollouts.policy.tables, rollouts.replies, 1
         )
         reply = to_vertex(int(odds[0].argmax()), 9)
-        assert twin.color[reply] == record.to_play and twin.placed[reply] == 3
+        assert twin.colour[reply] == record.to_play and twin.placed[reply] == 3
     rollouts.forget()
     assert not priors.replies.any()
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from data.base.jit import ROOT
+from data.base.random_kernels import new_state, next_below
 from data.game import board_kernels as kernels
 from data.game.board import Board
 from data.game.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
 from mcts.rollouts import uniform_kernels as rollouts
-from mcts.rollouts.uniform_kernels import new_state
 from tests.support.boards import assert_looks, board_from, fields_of, play_randomly, scaled
 
 SIZES = range(MIN_SIZE, MAX_SIZE + 1)
@@ -205,9 +205,7 @@ def test_compiled_and_interpreted_rollouts_are_the_same_to_the_last_bit():
 def test_random_integers_are_below_their_bound_and_even():
     for n in (1, 2, 7, 361):
         state = new_state(n)
-        draws = [
-            int(rollouts.next_below(state, np.uint64(n))) for _ in range(scaled(40_000, 4_000))
-        ]
+        draws = [int(next_below(state, np.uint64(n))) for _ in range(scaled(40_000, 4_000))]
         counts = np.bincount(draws, minlength=n)
         assert len(counts) == n
         expected = len(draws) / n
@@ -233,10 +231,7 @@ def test_the_first_move_is_worth_a_few_points_and_no_more(size, low, high):
 def test_random_states_of_neighbouring_seeds_and_workers_are_far_apart():
     states = {int(new_state(seed, worker)[0]) for seed in range(20) for worker in range(20)}
     assert len(states) == 400 and 0 not in states
-    draws = [
-        int(rollouts.next_below(new_state(seed), np.uint64(1000)))
-        for seed in range(scaled(2000, 200))
-    ]
+    draws = [int(next_below(new_state(seed), np.uint64(1000))) for seed in range(scaled(2000, 200))]
     assert 400 < np.mean(draws) < 600
     assert len(set(draws)) > len(draws) / 4
 

@@ -16,11 +16,12 @@ import pytest
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 
+from data.base.random_kernels import new_state
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards
 from data.game.coords import BLACK, PASS, WHITE
 from mcts.rollouts.threads import Rollouts, RolloutThreads, UniformPriors, UniformRollouts
-from mcts.rollouts.uniform_kernels import new_state, uniform_rollouts
+from mcts.rollouts.uniform_kernels import uniform_rollouts
 from mcts.search.fakes import Broken, Bursts, FakePolicy, FakeValue, Late, Silent, Uneven
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Limits, Net, Report
