@@ -18,7 +18,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from data.base.errors import Mistake
-from data.base.words import count_of
+from data.base.text import count_of
 from pipelines.shell.console import BuildProgress, bold, clock, console
 from pipelines.shell.options import convert
 from pipelines.shell.script import find_weights, plain, script

@@ -11,7 +11,7 @@ The checksum covers all that HDF5 wrote: every dataset, every attribute, every n
 before HDF5 opens the file, so damage that would make HDF5 loop or crash is found first. Anyone can
 compare it: `tail -c +513 FILE | sha256sum`.
 
-`NewFile` writes it into every file it makes. Whoever edits such a file afterwards makes the
+`new_file` writes it into every file it makes. Whoever edits such a file afterwards makes the
 checksum wrong, as it should be. Files of older versions begin with HDF5's own signature and have
 none.
 """

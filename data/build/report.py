@@ -17,7 +17,7 @@ from data.records import filters, replay, sgf
 from data.records.identity import OPENING, SPLITS
 from data.records.metadata import from_rank
 from data.sources.file_kinds import PassedOver
-from data.sources.members import TRAILING
+from data.sources.guard import TRAILING, ReadStats
 
 EXAMPLES = 5  # of each reason
 LENGTHS = 50  # moves in a bin of the histogram
@@ -62,6 +62,12 @@ class Rejects:
     def seen(self) -> int:
         dropped_later = self.reasons["duplicate"] + self.reasons["enough of this source"]
         return self.admitted + self.dropped - dropped_later
+
+    def add_passed_over(self, stats: ReadStats, passed: PassedOver) -> None:
+        """`stats` were counted inside of archives; `passed` outside of them, and changes here."""
+        self.skipped, self.nested = stats.skipped, stats.nested
+        passed.include(stats.passed)
+        self.passed = passed
 
     def add_part(self, part: h5py.File) -> None:
         self.files += int(part.attrs["files"])

@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 
 from data.base.errors import Mistake, first_line
-from data.dataset import containment
+from data.hdf5 import containment
 
 Shape = tuple[int | None, ...]  # None: any length
 BROKEN = (OSError, RuntimeError, KeyError, ValueError)  # h5py's words for damage

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from data.base import atomic
-from data.base.visible_text import visible
+from data.base.text import visible
 from data.dataset.layout import SPLITS
 from data.dataset.rows import Rows
 from data.records.metadata import from_rank

@@ -40,11 +40,11 @@ import hdf5plugin
 import numpy as np
 
 from data.base.errors import first_line
-from data.dataset import containment
 from data.dataset.columns import BROKEN, Columns, DatasetError, Shape
-from data.dataset.guarded import guarded
 from data.features.feature_set import FEATURES, PLANES, ROW_BYTES, plane_names
 from data.game.coords import MAX_SIZE, MIN_SIZE
+from data.hdf5 import containment
+from data.hdf5.guarded import guarded
 from data.records.metadata import to_compensation
 
 __all__ = ["DatasetError", "DatasetFile"]  # among others; the error is imported from here

@@ -16,12 +16,13 @@ from typing import Any
 import h5py
 import numpy as np
 
-from data.base import atomic, digests
+from data.base import digests
 from data.base.errors import first_line
-from data.dataset import containment
 from data.dataset.columns import BROKEN
-from data.dataset.guarded import guarded
 from data.dataset.layout import DatasetError, DatasetFile, column_filter
+from data.hdf5 import containment
+from data.hdf5.guarded import guarded
+from data.hdf5.new_file import new_file
 
 SURE = 127
 WHAT = "LambdaGo owners"
@@ -29,7 +30,7 @@ SCHEMA = 2  # 1 took the margins of handicap games for leads in area
 
 
 def write_owners(path: Path, file: DatasetFile, owners: np.ndarray, about: dict[str, Any]) -> None:
-    with atomic.NewFile(path) as new:
+    with new_file(path) as new:
         new.file.attrs["what"], new.file.attrs["schema"] = WHAT, SCHEMA
         new.file.attrs["about"] = json.dumps(about, sort_keys=True)
         for name, values in (

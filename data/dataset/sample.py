@@ -8,12 +8,12 @@ from data.base.errors import first_line
 from data.dataset import game_table
 from data.dataset.check import expected_planes, record_problem
 from data.dataset.columns import BROKEN, DatasetError
-from data.dataset.guarded import guarded
 from data.dataset.layout import DatasetFile
 from data.dataset.rows import InspectionError, Rows
 from data.features.alphago48 import unpack
 from data.features.feature_set import offset
 from data.game.coords import BLACK, PASS, WHITE
+from data.hdf5.guarded import guarded
 from data.records.record import GameRecord
 
 

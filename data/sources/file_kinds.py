@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from data.base.words import count_of
+from data.base.text import count_of
 
 KINDS = {
     ".zip": "zip",

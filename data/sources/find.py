@@ -30,18 +30,12 @@ from data.sources.file_kinds import (
     is_game_name,
     split_volume_name,
 )
+from data.sources.guard import Limits, Member, ReadStats, SourceError, to_name
 from data.sources.loose_files import read_loose
-from data.sources.members import (
-    Limits,
-    Member,
-    ReadStats,
-    SourceError,
-    read_7z,
-    read_tar,
-    read_zip,
-    to_name,
-)
+from data.sources.sevenzip import read_7z
+from data.sources.tar import read_tar
 from data.sources.volumes import find_volumes, open_joined
+from data.sources.zip import read_zip
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from data.sources.gunzip import Gunzip
-from data.sources.members import (
+from data.sources.guard import (
     DAMAGED_GZIP,
     GZIP,
     TRAILING,
@@ -22,6 +21,7 @@ from data.sources.members import (
     SourceError,
     of_the_medium,
 )
+from data.sources.gunzip import Gunzip
 
 # a loose file longer than a member may be is cut into parts of about this length
 PART_BYTES = 4 << 20

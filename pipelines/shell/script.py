@@ -33,7 +33,7 @@ from hydra.core.hydra_config import HydraConfig  # noqa: E402
 from hydra.types import RunMode  # noqa: E402
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write  # noqa: E402
 
-from data.base.visible_text import visible  # noqa: E402
+from data.base.text import visible  # noqa: E402
 from pipelines.shell import run_folders  # noqa: E402
 from pipelines.shell.environment import start_of_command  # noqa: E402
 from pipelines.shell.mistakes import CONF, explain  # noqa: E402

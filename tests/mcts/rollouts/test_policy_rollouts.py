@@ -23,7 +23,7 @@ from data.patterns.patterns import PatternError, Tables, Words, first_of_slots, 
 from data.records.record import GameRecord
 from data.records.sgf import ReadOptions, read_games
 from data.sources import find
-from data.sources.members import Limits
+from data.sources.guard import Limits
 from mcts.rollouts import policy_kernels as kernels
 from mcts.rollouts.policy import NO_REPLIES, PatternPriors, PolicyRollouts, RolloutPolicy
 from mcts.rollouts.policy_kernels import PLACE, new_work

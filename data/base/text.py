@@ -1,14 +1,20 @@
-"""Text of strangers made fit to be shown: `visible`."""
+"""Text for people: `count_of` for numbers with their nouns, `visible` for text from strangers."""
 
 import unicodedata
 
-# Unicode's categories: controls, formats such as turning the direction, surrogates; line separators
+# Unicode's categories that show nothing: controls and formats, line and paragraph separators
 HIDDEN = ("C", "Zl", "Zp")
 
 
+def count_of(count: int, noun: str) -> str:
+    """`1 game`, `3,214 games`, `0 games`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def visible(text: str, keep: str = "") -> str:
-    """The text with every character that shows nothing, or steers a terminal, as `\\x1b` or
-    `\\u202e`; `keep` are left alone.
+    """Spell out every character that shows nothing or steers a terminal, as `\\x1b` or `\\u202e`.
+
+    Characters in `keep` are left alone.
     """
     if text.isprintable():
         return text
