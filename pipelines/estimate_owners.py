@@ -36,7 +36,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     options = plain(cfg)
     check(options)
     from data.base.locks import claim
-    from data.dataset.layout import DatasetFile
+    from data.dataset.file import DatasetFile
     from data.dataset.owners import is_owners, write_owners
     from data.patterns.files import read_patterns
     from mcts.rollouts.policy import RolloutPolicy

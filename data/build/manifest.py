@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from data.build.options import BuildError, BuildOptions
-from data.dataset import layout
+from data.dataset.file import read_attributes
+from data.dataset.layout import SCHEMA
 from data.sources import find
 from data.sources.find import Source
 
@@ -31,7 +32,7 @@ NOT_IN_RESULT = (*NOT_IN_MANIFEST, "parts")
 def make_manifest(options: BuildOptions, sources: list[Source]) -> Manifest:
     """All that the parts depend on."""
     return {
-        "schema": layout.SCHEMA,
+        "schema": SCHEMA,
         "config": without(describe(options), NOT_IN_MANIFEST),
         "sources": [
             {"label": source.label, "sha256": find.hash_source(source)} for source in sources
@@ -88,7 +89,7 @@ def compare_with_finished(output: Path, manifest: Manifest) -> dict[str, Any]:
 
     Raises `BuildError` if a build by this manifest would make another one.
     """
-    held = layout.read_attributes(output)
+    held = read_attributes(output)
     config = json.loads(held["config"])
     found = {"config": without(config, NOT_IN_RESULT), "sources": json.loads(held["sources"])}
     wanted = {"config": without(manifest["config"], NOT_IN_RESULT), "sources": manifest["sources"]}

@@ -24,6 +24,7 @@ from data.base.errors import first_line
 from data.dataset.columns import Column, Columns
 from data.dataset.games import Games
 from data.dataset.layout import FLAT_COLUMNS, GAME_COLUMNS, SETUP_COLUMNS, DatasetError
+from data.dataset.positions import read_rows
 from data.dataset.rows import Rows, to_points
 from data.features.alphago48 import unpack
 from data.features.feature_set import ROW_BYTES, plane_names
@@ -31,7 +32,6 @@ from data.game import symmetry
 from data.game.board_kernels import VERTICES, new_boards
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, to_gtp
 from data.game.ladder_kernels import new_steps
-from data.loading.loader import read_rows
 from data.records.identity import SPLITS, identity, opening_identity, split_of
 from data.records.record import GameRecord
 from data.records.replay import Replayer, find_problem

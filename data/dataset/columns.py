@@ -13,15 +13,12 @@ from typing import Any
 import h5py
 import numpy as np
 
-from data.base.errors import Mistake, first_line
+from data.base.errors import first_line
+from data.dataset.layout import DatasetError
 from data.hdf5 import containment
 
 Shape = tuple[int | None, ...]  # None: any length
 BROKEN = (OSError, RuntimeError, KeyError, ValueError)  # h5py's words for damage
-
-
-class DatasetError(Mistake):
-    """A file is no dataset, or not the one that is needed; the message says what differs."""
 
 
 class Column(h5py.Dataset):

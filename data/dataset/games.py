@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from data.dataset.file import DatasetFile
 from data.dataset.game_table import no_moves
-from data.dataset.layout import FLAT_COLUMNS, SETUP_COLUMNS, DatasetError, DatasetFile
+from data.dataset.layout import FLAT_COLUMNS, SETUP_COLUMNS, DatasetError
 from data.game.board_kernels import new_boards
 from data.patterns import pattern_kernels
 from data.records.record import GameRecord

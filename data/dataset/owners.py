@@ -19,7 +19,8 @@ import numpy as np
 from data.base import digests
 from data.base.errors import first_line
 from data.dataset.columns import BROKEN
-from data.dataset.layout import DatasetError, DatasetFile, column_filter
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError, column_filter
 from data.hdf5 import containment
 from data.hdf5.guarded import guarded
 from data.hdf5.new_file import new_file

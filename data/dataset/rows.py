@@ -13,7 +13,7 @@ import numpy as np
 
 from data.base.errors import Mistake
 from data.dataset.columns import Column
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 
 # the others have one name in both layouts
 PLAIN_NAMES = {"planes": "states", "move": "actions", "outcome": "outcomes"}

@@ -7,8 +7,9 @@ import numpy as np
 from data.base.errors import first_line
 from data.dataset import game_table
 from data.dataset.check import expected_planes, record_problem
-from data.dataset.columns import BROKEN, DatasetError
-from data.dataset.layout import DatasetFile
+from data.dataset.columns import BROKEN
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
 from data.dataset.rows import InspectionError, Rows
 from data.features.alphago48 import unpack
 from data.features.feature_set import offset

@@ -22,7 +22,8 @@ from pytorch_lightning import LightningDataModule
 from pytorch_lightning.trainer.states import TrainerFn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-from data.dataset.layout import DatasetError, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
 from data.dataset.owners import read_owners
 from data.features.feature_set import PLANES
 from data.loading.loader import Loader, check_planes

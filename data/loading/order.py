@@ -21,7 +21,8 @@ from itertools import pairwise
 import numpy as np
 
 from data.base.random_kernels import STEP
-from data.dataset.layout import CHUNK, DatasetError, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import CHUNK, DatasetError
 from data.game.symmetry import COUNT
 
 # 225 different games in a batch of 256, where a shuffle of millions of rows has 254; half as many:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from data.base.errors import Mistake
+from data.dataset.file import DatasetFile
 from data.dataset.games import Games
-from data.dataset.layout import DatasetFile
 from data.game.board_kernels import STRIDE, VERTICES
 from data.patterns import pattern_kernels as kernels
 from data.patterns.pattern_kernels import (

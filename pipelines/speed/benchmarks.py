@@ -26,7 +26,7 @@ from data.base.random_kernels import new_state
 from data.build.builder import build
 from data.build.executors import Executor
 from data.build.options import BuildOptions, GameOptions
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.features.feature_set import ROW_BYTES
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards

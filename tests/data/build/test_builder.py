@@ -17,7 +17,8 @@ from data.build.options import BuildError, PartSizes
 from data.build.report import EXAMPLES, REASONS, BadInput, read_report
 from data.build.work_folder import report_path
 from data.dataset import game_table, layout
-from data.dataset.layout import CHUNK, SCHEMA, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import CHUNK, SCHEMA
 from data.features.alphago48 import PlaneEncoder
 from data.features.feature_set import FEATURES, plane_names
 from data.game.coords import PASS

@@ -25,11 +25,11 @@ from data.base import interrupts, locks
 from data.base.atomic import DiskFull
 from data.base.digests import find_change
 from data.base.interrupts import STOPPED
-from data.build import builder, manifest, plan
+from data.build import builder, encode, manifest, plan, read
 from data.build.manifest import code_files, hash_code
 from data.build.options import BuildError
 from data.build.work_folder import WorkFolder, report_path, work_folder
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.hdf5.new_file import new_file
 from data.sources.guard import Limits
 from tests.support.builds import SMALL, PartSizes, Watcher, build_here, command, digest, run_command
@@ -100,10 +100,10 @@ def test_finished_parts_are_not_made_again(source, tmp_path, monkeypatch):
     stop(source, output, 14)
     done = len(list(work_folder(output).glob("*.h5")))
     made = []
-    for name in ("read_part", "encode_part"):
-        work = getattr(builder, name)
+    for step, name in ((read, "read_part"), (encode, "encode_part")):
+        work = getattr(step, name)
         monkeypatch.setattr(
-            builder, name, lambda task, work=work: (made.append(task.path), work(task))[1]
+            step, name, lambda task, work=work: (made.append(task.path), work(task))[1]
         )
     build_here(source, output)
     total = done + len(made)

@@ -16,7 +16,7 @@ import pytest
 
 from data.build.report import UNWANTED
 from data.build.work_folder import report_path
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.features.alphago48 import unpack
 from data.features.feature_set import plane_names
 from data.game.coords import PASS

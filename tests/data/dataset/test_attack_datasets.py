@@ -20,7 +20,8 @@ import pytest
 from data.build.options import GameOptions
 from data.build.parts import why_not
 from data.build.read import ReadTask, read_part
-from data.dataset.layout import DatasetError, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
 from data.dataset.owners import read_owners, write_owners
 from data.dataset.rows import open_dataset
 from data.hdf5 import containment

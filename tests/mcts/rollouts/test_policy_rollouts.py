@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from data.base.random_kernels import new_state
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.game import symmetry
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards, to_vertex
