@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 
 from data.base import interrupts
+from data.base.version import version
 from data.build.manifest import describe
 from data.build.options import BuildOptions
 from data.build.parts import Progress
@@ -21,8 +22,6 @@ from data.build.work_folder import WorkFolder
 from data.dataset import game_table, layout, plain
 from data.dataset.layout import FLAT_COLUMNS, GAME_COLUMNS, POSITION_COLUMNS, SETUP_COLUMNS
 from data.hdf5.new_file import new_file
-
-VERSION = "0.1.0"
 
 
 def assemble(
@@ -45,7 +44,7 @@ def assemble(
             layout=options.layout,
             config=describe(options),
             sources=sources,
-            version=VERSION,
+            version=version(),
         )
         new.file.attrs["split_games"] = json.dumps(splits)
         new.file.attrs["split_rows"] = json.dumps(rows)

@@ -12,7 +12,6 @@ import h5py
 import numpy as np
 import pytest
 
-from data.build.assemble import VERSION
 from data.build.options import BuildError, PartSizes
 from data.build.report import EXAMPLES, REASONS, BadInput, read_report
 from data.build.work_folder import report_path
@@ -35,7 +34,6 @@ from tests.support.builds import (
     rows_of,
 )
 from tests.support.own_games import collect, turn, write_folder, write_sgf, write_tar, write_zip
-from tests.support.paths import ROOT
 
 BROKEN = {
     "bad/chess.sgf": b"(;GM[2]SZ[9];B[aa])",
@@ -196,11 +194,6 @@ def test_the_file_tells_what_it_is(built, sources):
             and set(planes._filters) == {"32015"}
             and planes.dtype == np.uint8
         )
-
-
-def test_the_program_has_one_version():
-    pyproject = (ROOT / "pyproject.toml").read_text()
-    assert f'version = "{VERSION}"' in pyproject
 
 
 # --- splits
