@@ -1,1 +1,1 @@
-"""HDF5 made safe: files that are written whole or not at all, and files of strangers read without harm."""
+"""HDF5 made safe: write a file whole or not at all, read a stranger's file without harm."""
