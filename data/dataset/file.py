@@ -72,7 +72,7 @@ class DatasetFile:
 
     @property
     def file(self) -> h5py.File:
-        """For numbers. Attributes and text are read with a guard: see `attributes` and `column`."""
+        """For numbers; `attributes` and `column` read attributes and text with a guard."""
         if self._file is None or self._process != os.getpid():
             try:
                 # network file systems refuse locks
@@ -162,8 +162,9 @@ class DatasetFile:
             ) from None
 
     def offsets(self, name: str, flat: str) -> np.ndarray:
-        """int64 [games + 1], the column that cuts the column `flat` into games: from 0, never
-        decreasing, to its end.
+        """int64 [games + 1]: where each game begins in the column `flat`.
+
+        Raises `DatasetError` unless it begins at 0, never decreases, and ends where `flat` does.
         """
         return self.ascending(name, len(self.games[flat]))
 
@@ -186,14 +187,16 @@ class DatasetFile:
         for split, games in self.split_games.items():
             if tuple(rows[list(games)]) != self.split_rows[split]:
                 raise DatasetError(
-                    f"{self.path}: the rows of {split} are not those of its games; build the dataset again"
+                    f"{self.path}: the rows of {split} are not those of its games; "
+                    "build the dataset again"
                 )
         return rows
 
     @cached_property
     def area_komi(self) -> np.ndarray:
-        """float32 [games]: White's points where area is counted, as rollouts do: komi, and what
-        handicap stones are worth.
+        """float32 [games]: White's points under area counting, which rollouts use.
+
+        These are komi and what handicap stones are worth.
         """
         told = zip(self.column("handicap").tolist(), self.column("rules"), strict=True)
         return self.column("komi") + np.array(
@@ -201,8 +204,7 @@ class DatasetFile:
         )
 
     def identity(self) -> dict[str, Any]:
-        """Which games these are, as plain values: equal for files with the same games in the same
-        order and splits.
+        """Plain values that are equal for files with the same games, order and splits.
 
         Cheap: reads 18 bytes a game. Files of all versions have one.
         """
@@ -217,12 +219,11 @@ class DatasetFile:
         }
 
     def held_out(self, *splits: str) -> float | None:
-        """The share of all games that these splits hold, test before validation; None where the
-        file does not tell.
+        """The share of all games in these splits, or None where the file does not tell.
 
-        A game's side follows from a number of its own: the lowest are for test, the next for
-        validation. So who has learned from no game below 0.1 in one dataset has not met a game
-        below 0.1 of any other.
+        A hash of the game in [0, 1) decides its split: test below `test`, validation up to
+        `test + validation`. So a net trained only on games above 0.1 has seen no game below 0.1 of
+        any dataset.
         """
         return (
             sum(self.shares[name] for name in splits)
@@ -260,9 +261,15 @@ def read_attributes(path: Path) -> dict[str, Any]:
 def what_differs(attributes: dict[str, Any]) -> str:
     """Why this program can't use the file, or ''."""
     if "schema" not in attributes or "planes" not in attributes:
-        return "not a dataset of this project (no attribute 'schema'); pipelines/build_dataset.py makes one"
+        return (
+            "not a dataset of this project (no attribute 'schema'); "
+            "pipelines/build_dataset.py makes one"
+        )
     if int(attributes["schema"]) != SCHEMA:
-        return f"schema {int(attributes['schema'])}, this program reads schema {SCHEMA}; build the dataset again"
+        return (
+            f"schema {int(attributes['schema'])}, this program reads schema {SCHEMA}; "
+            "build the dataset again"
+        )
     theirs, ours = list(map(str, json.loads(attributes["planes"]))), plane_names()
     if theirs != ours:
         first = next(
@@ -270,7 +277,10 @@ def what_differs(attributes: dict[str, Any]) -> str:
             len(theirs),
         )
         a, b = (f"{len(names)} ({', '.join(names[: first + 2])})" for names in (theirs, ours))
-        return f"other planes than this program's: it has {a}, this program {b}; build the dataset again"
+        return (
+            f"other planes than this program's: it has {a}, this program {b}; "
+            "build the dataset again"
+        )
     return ""
 
 
@@ -288,7 +298,6 @@ def read_bounds(text: str) -> dict[str, tuple[int, int]]:
 
 
 def damaged(error: Exception) -> str:
-    """HDF5 and JSON have an exception of their own for each way in which a description can be
-    broken.
-    """
-    return f"its description is damaged ({type(error).__name__}: {first_line(error)}); build the dataset again"
+    """Words for any exception of HDF5 or JSON about the description."""
+    what = f"{type(error).__name__}: {first_line(error)}"
+    return f"its description is damaged ({what}); build the dataset again"

@@ -1,10 +1,8 @@
-"""The recorded games of a dataset in memory, for whoever replays them: `Games`, the door between a
-file and compiled loops.
+"""The recorded games of a dataset in memory, safe to hand to compiled loops: `Games`.
 
-Kernels believe the indices that they are given. So a `Games` is made only of arrays that were
-checked: offsets ascend and end where the moves end, points are on the board, colours are colours.
-Whether moves are *legal* shows when they are played: what replays here raises `DatasetError` with
-the number of the game.
+Kernels trust the indices that they are given, so `Games` checks its arrays first: offsets ascend
+and end where the moves end, points are on the board, colours are colours. Whether moves are
+*legal* shows when they are played: methods that replay raise `DatasetError` with the game's number.
 """
 
 from typing import TYPE_CHECKING
@@ -50,7 +48,7 @@ class Games:
         return len(self.offset) - 1
 
     def check(self) -> None:
-        """Raise `DatasetError` for values that are no points, colours or plies (see `layout.py`)."""
+        """Raise `DatasetError` for values that are no points, colours or plies."""
         points = self.size**2
         self.refuse("colours", None if len(self.colours) == len(self.moves) else len(self.colours))
         for name in SETUP_COLUMNS:
@@ -69,7 +67,8 @@ class Games:
         values = getattr(self, name)
         found = f"[{at}] is {values[at]}" if at < len(values) else f" has {at:,} entries"
         raise DatasetError(
-            f"{self.path}: damaged, games/{name}{found}, which is not possible; build the dataset again"
+            f"{self.path}: damaged, games/{name}{found}, which is not possible; "
+            "build the dataset again"
         )
 
     def arrays(self) -> tuple[np.ndarray, ...]:
@@ -85,9 +84,7 @@ class Games:
         )
 
     def game(self, game: int) -> tuple[np.ndarray, ...]:
-        """Moves, colours and set-up of one game, as kernels take them: points are on the board,
-        moves may be illegal.
-        """
+        """Moves, colours and set-up of one game, as kernels take them; moves may be illegal."""
         a, z = self.offset[game : game + 2]
         s, t = self.setup_offset[game : game + 2]
         return (
@@ -116,8 +113,9 @@ class Games:
         return boards
 
     def describe(self, tables: "Tables", games: np.ndarray, plies: np.ndarray) -> np.ndarray:
-        """int32 [positions, points, slots]: features of the positions before these plies; see
-        `patterns.py`.
+        """int32 [positions, points, slots]: features of the positions before these plies.
+
+        See `patterns.py`.
         """
         self.check_indices(games, plies)
         out = np.empty((len(games), self.size**2, tables.slots), np.int32)
@@ -147,7 +145,8 @@ class Games:
         lengths = self.offset[games + 1] - self.offset[games]
         if (at := first_of((plies < 0) | (plies >= lengths))) is not None:
             raise DatasetError(
-                f"{self.path}: damaged, a row is before ply {plies[at]} of game {games[at]}, it has {lengths[at]}"
+                f"{self.path}: damaged, a row is before ply {plies[at]} of game {games[at]}, "
+                f"it has {lengths[at]}"
             )
 
     def record(self, game: int) -> GameRecord:

@@ -4,12 +4,15 @@
       moves        int16        flat, all games one after the other: points 0..360, 361 is pass
       colours      int8         flat, beside `moves`: +1 Black, -1 White
       offset       int64 (g+1)  game i has moves[offset[i]:offset[i+1]]
-      setup_ply, setup_point, setup_colour   flat: set-up changes, each before the move of its ply; colour 0 empties the point
+      setup_ply, setup_point, setup_colour
+                                flat: set-up changes, each before the move of its ply; colour 0
+                                empties the point
       setup_offset int64 (g+1)
       first_row    int64 (g+1)  game i has the rows first_row[i]:first_row[i+1] of positions
       ...                       a column for each entry of GAME_COLUMNS
     positions/                  one row a move that is no pass, in the order of games and plies
-      planes       uint8 (n, points, 6)   the bit 7 - p % 8 of byte p // 8 of a point is plane p; Zstandard
+      planes       uint8 (n, points, 6)
+                                Zstandard; bit 7 - p % 8 of byte p // 8 of a point is plane p
       move         int16 (n)    0..360
       outcome      int8 (n)     +1 the player to move won, -1 lost, 0 unknown or drawn
       to_play      int8 (n)     +1 Black, -1 White
@@ -18,8 +21,11 @@
 
 With `layout=plain` there are these instead of positions/, for readers without this program:
 
-    states   uint8 (N, 48, size, size)   one byte a bit, gzip      actions  uint8 (N, 2)   row and column of the move
-    outcomes, to_play, game, ply, symmetry                         N is n, or 8 n with `augment=all`: eight rows a position
+    states   uint8 (N, 48, size, size)   one byte a bit, gzip
+    actions  uint8 (N, 2)                row and column of the move
+    outcomes, to_play, game, ply, symmetry
+
+N is n, or 8 n with `augment=all`: eight rows a position.
 
 Splits are contiguous: the attribute `split_rows` holds where train, validation and test begin and
 end, `split_games` the same for games. The root's attributes hold the rest: schema, planes, board
@@ -99,7 +105,7 @@ def column_filter() -> Any:
 def write_identification(
     file: h5py.File, *, size: int, layout: str, config: dict[str, Any], sources: Any, version: str
 ) -> None:
-    """The attributes that say what the file is."""
+    """Write the attributes of the root."""
     file.attrs["schema"] = SCHEMA
     file.attrs["size"] = size
     file.attrs["layout"] = layout
@@ -110,14 +116,13 @@ def write_identification(
     file.attrs["sources"] = json.dumps(sources)
     file.attrs["version"] = version
     file.attrs["about"] = (
-        "Go positions as planes with the moves played there; see data/dataset/layout.py of the project LambdaGo"
+        "Go positions as planes with the moves played there; "
+        "see data/dataset/layout.py of the project LambdaGo"
     )
 
 
 def create_positions(group: h5py.Group, rows: int, size: int, level: int) -> None:
-    """Empty datasets of fixed size for the positions half; `planes` wants whole chunks written in
-    order.
-    """
+    """Create empty columns of fixed size. `planes` takes whole chunks, written in order."""
     points = size * size
     chunk = max(1, min(CHUNK, rows))
     group.create_dataset(

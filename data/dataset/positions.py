@@ -1,4 +1,4 @@
-"""Any rows of the positions half of a dataset: `read_labels` for columns, `read_rows` for planes."""
+"""Read any rows of the positions half: `read_labels` for labels, `read_rows` for any column."""
 
 from collections.abc import Iterable
 from itertools import pairwise

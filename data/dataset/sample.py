@@ -1,4 +1,4 @@
-"""One row of a dataset with all that is known about it: `take_sample`."""
+"""One row of a dataset, with its planes, its labels and its game: `take_sample`."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,9 @@ from data.records.record import GameRecord
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Everything as the file has it: with `augment=all` planes and move are turned by `symmetry`,
-    the record is not.
+    """Everything as the file has it.
+
+    With `augment=all` planes and move are turned by `symmetry`; the record is not.
     """
 
     row: int
@@ -73,7 +74,7 @@ def take_sample(rows: Rows, row: int) -> Sample:
 
 
 def check_labels(rows: Rows, row: int, columns: dict[str, int]) -> None:
-    """What can't be shown at all is refused; what is merely wrong is shown, with `problem`."""
+    """Raise `InspectionError` for labels that can't be shown; `problem` tells of other faults."""
     allowed = {
         "game": range(rows.file.game_count),
         "move": range(rows.size**2),

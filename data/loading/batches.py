@@ -2,16 +2,16 @@
 
 A batch passes five iterators, each inside the one above. Each has one duty:
 
-    iterator                  runs in       its duty
-    TrainBatches              the trainer   begins where training stands, ends with Lightning's epoch
-    DataLoader (torch)        the trainer   starts workers, collects their batches in order
-    WorkerBatches             each worker   asks for the worker's share, makes tensors of arrays
-    Loader.batches            each worker   reads pools from the file, expands and turns batches
-    TrainOrder.pools          each worker   decides which rows make which batch
+    iterator             runs in       its duty
+    TrainBatches         the trainer   begins where training stands, ends with Lightning's epoch
+    DataLoader (torch)   the trainer   starts workers, collects their batches in order
+    WorkerBatches        each worker   asks for the worker's share, makes tensors of arrays
+    Loader.batches       each worker   reads pools from the file, expands and turns batches
+    TrainOrder.pools     each worker   decides which rows make which batch
 
-Two can't be one: the DataLoader outlives an epoch (workers go on reading over its end), so its
-iterator is not Lightning's; and torch wants a class of its own at its inside, while `Loader` and
-`TrainOrder` are used without torch.
+None can be left out. The DataLoader outlives an epoch, since workers go on reading over its end, so
+Lightning can't iterate it itself. torch demands a class of its own inside the DataLoader, while
+`Loader` and `TrainOrder` are used without torch.
 """
 
 from collections.abc import Iterator

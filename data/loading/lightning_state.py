@@ -1,4 +1,4 @@
-"""What the data module asks of Lightning's own counters: the only file of `data` that reads them."""
+"""How far Lightning is: the only file of `data` that reads its internal counters."""
 
 from pytorch_lightning import Trainer
 from pytorch_lightning.trainer.states import TrainerFn

@@ -65,9 +65,16 @@ class PatternDataModule(GoDataModule):
     """See conf/loader/patterns.yaml for the arguments."""
 
     def __init__(
-        self, dataset: str, *, kind: str = "rollout", arounds: int = 20, responses: int = 20, shapes: int = 20, every: int = 32,
+        self,
+        dataset: str,
+        *,
+        kind: str = "rollout",
+        arounds: int = 20,
+        responses: int = 20,
+        shapes: int = 20,
+        every: int = 32,
         **others: Any,
-    ):  # fmt: skip
+    ):
         if kind not in KINDS:
             raise PatternError(f"kind={kind}: one of {', '.join(KINDS)}")
         if others.pop("prefetch", False):

@@ -30,14 +30,12 @@ TRAILING = "bytes behind the end"
 
 
 class SourceError(Mistake):
-    """A source that cannot be used (any further); the text is one line that tells what, where, and
-    what to do.
-    """
+    """A source that can't be used, or not any further. One line says what, where, what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is refused, because no collection of games is like that.
+    """An archive beyond these is refused: no collection of games is like that.
 
     Totals count everything unpacked, games or not.
     """
@@ -50,12 +48,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Member:
+    """One file of a source."""
+
     name: str  # inside its source; text that is valid UTF-8
     data: bytes
     error: str = ""  # why there is no data
-    lost: bool = False  # it was there before, and may be again: see `of_the_medium`
-    # what was put right to read it ('' if nothing was), a key of build_report.MENDED
-    mended: str = ""
+    lost: bool = False  # the medium failed, so the file may be readable later: `of_the_medium`
+    mended: str = ""  # what was put right to read it: a key of MENDED in data/build/report.py
 
 
 @dataclass(slots=True)
@@ -65,26 +64,24 @@ class ReadStats:
     members: int = 0  # yielded, those with errors included
     errors: int = 0
     skipped: int = 0  # files that are no games by their name
-    nested: int = 0  # of these, archives, which are not opened inside an archive
-    # of these, records in forms that are not read
-    passed: PassedOver = field(default_factory=PassedOver)
+    nested: int = 0  # of the skipped: archives, which are not opened inside an archive
+    passed: PassedOver = field(default_factory=PassedOver)  # of the skipped: unread kinds of record
 
 
-# Errors that are due to what a file is or is called, and come again whenever it is read.
+# Errors about the file itself or its name: they come again whenever it is read.
 OF_THE_FILE = {errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EOVERFLOW}
 
 
 def of_the_medium(error: BaseException) -> bool:
-    """Whether a disk or a network failed or a file went away; decoders raise OSError, too, but
-    without a number.
+    """Whether a disk or a network failed, or a file went away.
+
+    Decoders raise `OSError` too, but without a number.
     """
     return isinstance(error, OSError) and error.errno is not None and error.errno not in OF_THE_FILE
 
 
 def to_name(raw: bytes) -> str:
-    """A member's name as text: UTF-8, else GB18030 as on Chinese machines, else with the odd bytes
-    spelled out.
-    """
+    """A member's name as text: UTF-8, else GB18030 (Chinese), else with odd bytes spelled out."""
     for charset in ("utf-8", "gb18030"):
         try:
             return raw.decode(charset).replace("\0", "")
@@ -94,13 +91,14 @@ def to_name(raw: bytes) -> str:
 
 
 class Guard:
-    """Counts what an archive gives and stops it where no collection of games would be."""
+    """Count what an archive unpacks to, and raise `SourceError` beyond the limits."""
 
     def __init__(self, label: str, packed: int, limits: Limits, stats: ReadStats):
         self.label, self.packed, self.limits, self.stats = label, max(packed, 1), limits, stats
         self.unpacked = self.files = self.good = 0
 
     def wants(self, name: str) -> bool:
+        """Whether a file of this name may hold games; files are counted."""
         self.files += 1
         if self.files > self.limits.max_members:
             raise self.refuse(f"it holds more than {self.limits.max_members:,} files")
@@ -114,6 +112,7 @@ class Guard:
         return False
 
     def unpack(self, count: int) -> None:
+        """Count unpacked bytes."""
         self.unpacked += count
         if self.unpacked > self.limits.max_total_bytes:
             raise self.refuse(f"it unpacks to more than {self.limits.max_total_bytes:,} bytes")
@@ -123,7 +122,7 @@ class Guard:
             )
 
     def give(self, name: str, data: bytes, error: str = "") -> Member:
-        """A member that goes out, unpacked if it is packed by itself."""
+        """Return the member, unpacked if it is itself a gzip file."""
         mended = ""
         if data.startswith(GZIP):
             data, error, mended = self.unpack_member(data)
@@ -145,13 +144,15 @@ class Guard:
 
     def refuse(self, why: str) -> SourceError:
         return SourceError(
-            f"{self.label}: refused, as {why}; raise the limit if that is right, or unpack it yourself"
+            f"{self.label}: refused, as {why}; "
+            "raise the limit if that is right, or unpack it yourself"
         )
 
     def damaged(self, error: Exception | str) -> SourceError:
         if isinstance(error, OSError) and of_the_medium(error):
             return SourceError(
-                f"{self.label}: cannot be read ({error.strerror}); once it can be read the same command goes on"
+                f"{self.label}: cannot be read ({error.strerror}); "
+                "once it can be read the same command goes on"
             )
         text = " ".join(str(error).split())[:120] or type(error).__name__
         return SourceError(
@@ -161,7 +162,7 @@ class Guard:
 
 
 class Meter:
-    """Passes reads on, counting."""
+    """A stream whose reads are counted by a guard."""
 
     def __init__(self, stream: IO[bytes] | gunzip.Gunzip, guard: Guard):
         self.stream, self.guard = stream, guard

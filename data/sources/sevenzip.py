@@ -16,9 +16,7 @@ from data.sources.guard import Guard, Limits, Member, ReadStats, SourceError
 def read_7z(
     file: BinaryIO, size: int, label: str, limits: Limits, stats: ReadStats
 ) -> Iterator[Member]:
-    """py7zr pushes files into writers, so it runs in a thread and hands bundles of members over a
-    short queue.
-    """
+    """Yield the members; py7zr runs in a thread meanwhile."""
     import py7zr  # slow to import, rarely needed
 
     guard = Guard(label, size, limits, stats)
@@ -47,11 +45,10 @@ def read_7z(
 
 
 def rename_files(archive: Any, guard: Guard) -> dict[str, str]:
-    """Name every file in the opened archive by its number, as py7zr refuses an archive for one
-    name like `../x`.
+    """Rename the files in the opened archive to numbers, and return the wanted ones' real names.
 
-    Returns the real names of the wanted files. The header tells all sizes, and py7zr unpacks no
-    byte more, so a bomb is seen before anything is unpacked.
+    For one name like `../x` py7zr would refuse the whole archive. The header lists all sizes, and
+    py7zr unpacks no byte more, so a bomb is seen before anything is unpacked.
     """
     wanted = {}
     for number, entry in enumerate(archive.files):
@@ -65,7 +62,7 @@ def rename_files(archive: Any, guard: Guard) -> dict[str, str]:
 
 
 class Courier:
-    """Receives from py7zr in its thread, gives to the reader in his."""
+    """A queue from py7zr's thread (`run`, `add`, `confirm`) to the reader's (`receive`, `stop`)."""
 
     BUNDLE_FILES, BUNDLE_BYTES, WAITING = 64, 1 << 20, 4
 
@@ -93,7 +90,7 @@ class Courier:
         self.last = (self.names[name], data, error)
 
     def confirm(self) -> None:
-        """The member before was whole and its checksum right, as py7zr goes on."""
+        """Accept the last member: py7zr went on, so its checksum was right."""
         if self.last is None:
             return
         self.bundle.append(self.last)

@@ -30,7 +30,7 @@ OPENERS: tuple[tuple[bytes, Callable[[BinaryIO], Any]], ...] = (
 def read_tar(
     file: BinaryIO, size: int, label: str, limits: Limits, stats: ReadStats
 ) -> Iterator[Member]:
-    """Also compressed, whatever the file is called; the archive is read as a stream, once."""
+    """Yield the members. Compression is found by the first bytes, whatever the file's name."""
     guard = Guard(label, size, limits, stats)
     try:
         with (
@@ -72,9 +72,10 @@ def read_tar(
 
 
 class StrictInfo(tarfile.TarInfo):
-    """tarfile takes a broken header for the end of the archive, and nobody would hear of the rest;
-    and it would read the long names and other extensions of a header into memory at whatever
-    length they claim.
+    """Raise for broken headers and for huge extensions of headers.
+
+    tarfile itself takes a broken header for the end of the archive, so the rest would be missing
+    without a word. And it would read long names into memory at whatever length they claim.
     """
 
     @classmethod
