@@ -45,7 +45,6 @@ MOVES = 1 << 20  # moves in memory at once
 
 Problems = Iterator[str]
 
-
 REPLAYER = Replayer()
 
 

@@ -33,7 +33,7 @@ class DamagedHeap(OSError):
 
 
 def guarded(path: Path, read: Callable[[h5py.File], T]) -> T:
-    """Return what `read` returns for the opened file. Raises `OSError`, and whatever `read` does."""
+    """Return `read(file)` for the opened file. Raises `OSError`, and whatever `read` raises."""
 
     def work() -> T:
         with HeapGuard(path) as guard:

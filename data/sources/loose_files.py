@@ -25,8 +25,6 @@ from data.sources.gunzip import Gunzip
 
 # a loose file longer than a member may be is cut into parts of about this length
 PART_BYTES = 4 << 20
-
-
 # a new game; no variation begins like that
 BETWEEN_GAMES = re.compile(rb"\)\s*(?=\(\s*;\s*(?:GM|FF|SZ|CA|AP|EV|PB|PW)\s*\[)")
 LONGEST_BOUNDARY = 64  # bytes; one may lie across the end of what has been read
