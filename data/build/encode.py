@@ -19,11 +19,9 @@ from data.build.plan import Plan
 from data.build.work_folder import WorkFolder
 from data.dataset import game_table
 from data.dataset.layout import CHUNK, POSITION_COLUMNS, create_column, planes_filter
+from data.features.alphago48 import GameEncoder
 from data.features.feature_set import ROW_BYTES
-from data.game.board_kernels import VERTICES, new_boards
-from data.game.ladder_kernels import new_steps
 from data.hdf5.new_file import new_file
-from data.records import replay_kernels
 
 AT_ONCE = 16  # chunks that are packed between two looks at what else has happened
 
@@ -126,17 +124,13 @@ def encode_rows(task: EncodeTask) -> dict[str, np.ndarray]:
     rows = task.stop_row - task.first_row
     columns = {name: np.zeros(rows, dtype) for name, dtype in POSITION_COLUMNS.items()}
     columns["planes"] = np.zeros((rows, task.size**2, ROW_BYTES), np.uint8)
-    boards, steps, words = new_boards(1, task.size), new_steps(), np.zeros(VERTICES, np.uint64)
+    encoder = GameEncoder(task.size)
     at, game, skip = 0, task.first_game, task.skip
     for table in tables_of(task):
         for i in range(len(table["split"])):
             interrupts.check()
             record = game_table.record_of(table, i, task.size)
-            written = replay_kernels.encode_game(
-                boards, 0, task.size, record.moves, record.colours,
-                record.setup_ply, record.setup_point, record.setup_colour,
-                skip, columns["planes"][at:], columns["ply"][at:], steps, words,
-            )  # fmt: skip
+            written = encoder.encode(record, columns["planes"][at:], columns["ply"][at:], skip=skip)
             own = slice(at, at + written)
             plies = columns["ply"][own]
             columns["move"][own] = record.moves[plies]

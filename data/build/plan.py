@@ -24,7 +24,7 @@ from data.build.parts import Progress
 from data.build.report import Rejects
 from data.build.work_folder import WorkFolder
 from data.dataset import plain
-from data.records.identity import SPLITS
+from data.records.splits import SPLITS
 
 PROJECTED_BYTES = 60  # of a position on disk at 19x19; measured: see the README
 

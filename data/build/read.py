@@ -22,10 +22,11 @@ from data.build.work_folder import WorkFolder
 from data.dataset import game_table
 from data.hdf5.new_file import new_file
 from data.records.filters import refusal, result_kind
-from data.records.identity import identity, opening_identity, split_of
+from data.records.identity import identity, opening_identity
 from data.records.record import GameRecord, Rejected
 from data.records.replay import Replayer, count_positions
 from data.records.sgf import read_games
+from data.records.splits import split_of
 from data.sources import find
 from data.sources.find import Source
 from data.sources.guard import Member, ReadStats

@@ -12,10 +12,8 @@ from data.base.jit import cache_folder
 from data.build.options import GameOptions
 from data.build.parts import Progress
 from data.build.read import ReadTask, describe, read_wanted
+from data.features.alphago48 import GameEncoder
 from data.features.feature_set import ROW_BYTES
-from data.game.board_kernels import VERTICES, new_boards
-from data.game.ladder_kernels import new_steps
-from data.records import replay_kernels
 from data.records.sgf import ReadOptions
 from data.sources.guard import Member
 
@@ -36,9 +34,5 @@ def warm_up() -> None:
     task = ReadTask(Path(), [("", Member("", GAME))], GameOptions(read=ReadOptions(size=9)))
     record = read_wanted(task)[0][0]
     describe([record], task.options)
-    replay_kernels.encode_game(
-        new_boards(1, 9), 0, 9, record.moves, record.colours,
-        record.setup_ply, record.setup_point, record.setup_colour,
-        0, np.zeros((2, 81, ROW_BYTES), np.uint8), np.zeros(2, np.int16),
-        new_steps(), np.zeros(VERTICES, np.uint64),
-    )  # fmt: skip
+    planes, plies = np.zeros((2, 81, ROW_BYTES), np.uint8), np.zeros(2, np.int16)
+    GameEncoder(9).encode(record, planes, plies)

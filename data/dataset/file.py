@@ -24,7 +24,6 @@ from data.dataset.layout import (
     POSITION_COLUMNS,
     SCHEMA,
     SETUP_COLUMNS,
-    SPLITS,
     DatasetError,
 )
 from data.features.feature_set import PLANES, ROW_BYTES, plane_names
@@ -32,6 +31,7 @@ from data.game.coords import MAX_SIZE, MIN_SIZE
 from data.hdf5 import containment
 from data.hdf5.guarded import guarded
 from data.records.metadata import to_compensation
+from data.records.splits import SPLITS
 
 
 class DatasetFile:

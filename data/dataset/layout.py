@@ -85,7 +85,6 @@ PLAIN_COLUMNS = {
     "ply": np.int16,
     "symmetry": np.uint8,
 }
-SPLITS = ("train", "validation", "test")
 LAYOUTS = ("packed", "plain")
 
 

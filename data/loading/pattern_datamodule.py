@@ -2,7 +2,7 @@
 
 Features are computed from the games half of a dataset when a batch is asked for. A batch is that of
 `loader.py`, with pattern features in the place of planes: `planes` int32 [batch, slots, size,
-size], numbers of weights (see `patterns.py`). Order, splits, epochs and resuming are those of
+size], numbers of weights (see `vocabulary.py`). Order, splits, epochs and resuming are those of
 `GoDataModule`.
 """
 
@@ -18,7 +18,9 @@ from data.dataset.positions import read_labels
 from data.loading.datamodule import GoDataModule
 from data.loading.loader import Batch, Batches, Loader, sort_rows
 from data.loading.order import EvaluationOrder, TrainOrder
-from data.patterns.patterns import KINDS, PatternError, Tables, Words, harvest, report
+from data.patterns.features import Tables
+from data.patterns.harvest import harvest
+from data.patterns.vocabulary import KINDS, PatternError, Words, report
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class LoadedPatterns:
 
     def batch(self, k: int) -> Batch:
         columns = {name: column[self.slots[k]] for name, column in self.columns.items()}
-        features = self.games.describe(self.tables, columns["game"], columns["ply"])
+        features = self.tables.describe(self.games, columns["game"], columns["ply"])
         count = len(self.rows[k])
         return {
             "planes": features.reshape(count, self.size, self.size, self.tables.slots),
