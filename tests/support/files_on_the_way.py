@@ -23,7 +23,9 @@ def game(number: int) -> str:
     """A record of 24 moves on every second line, which begins at another point for each number."""
     points = [chr(97 + x) + chr(97 + y) for x in range(1, 9, 2) for y in range(0, 9, 2)]
     points = points[number % 20 :] + points[: number % 20]
-    moves = "".join(f";{'BW'[k % 2]}[{point}]" for k, point in enumerate(points[: 12 + number // 20]))
+    moves = "".join(
+        f";{'BW'[k % 2]}[{point}]" for k, point in enumerate(points[: 12 + number // 20])
+    )
     return f"(;GM[1]FF[4]SZ[9]KM[7]RE[B+R]{moves})"
 
 

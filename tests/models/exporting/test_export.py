@@ -14,7 +14,7 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import open_dict
 
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.features.alphago48 import PlaneEncoder
 from data.features.feature_set import PLANES
 from data.game.board import Board
