@@ -77,10 +77,10 @@ class NetRequests:
         packed, to_play = self.tree.planes(missing)
         requests: dict[int, list[Request]] = {}
         for planes, colour, k in zip(packed, to_play.tolist(), missing, strict=True):
-            kind, key = kinds[k], self.cache_key(kinds[k], keys[k], komi)
+            cache_key = self.cache_key(kinds[k], keys[k], komi)
             turn = int(self.parts.random.integers(8))
-            request = Request(kind, edges[k], key, planes, colour, turn, komi)
-            requests.setdefault(kind, []).append(request)
+            request = Request(kinds[k], edges[k], cache_key, planes, colour, turn, komi)
+            requests.setdefault(request.kind, []).append(request)
         for kind, group in requests.items():
             if not self.queues[kind].pending:
                 self.last_news = time.perf_counter()  # patience with it begins
