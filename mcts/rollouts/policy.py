@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from data.base.random_kernels import new_state
-from data.game.board_kernels import VERTICES, new_boards, to_vertex
+from data.game.board_kernels import VERTICES, new_boards, to_vertex, vertices
 from data.game.coords import PASS
 from data.patterns.files import PatternWeights, read_patterns
-from data.patterns.patterns import PatternError
+from data.patterns.vocabulary import PatternError
 from mcts.rollouts.policy_kernels import Policy, Space, finish_by_policy, policy_rollouts
 from mcts.rollouts.replies_kernels import NO_REPLIES, new_replies
 from mcts.rollouts.weights import policy_tables
@@ -112,8 +112,7 @@ class Players:
         owners = np.zeros(VERTICES, np.int32)
         vertex = 0 if last == PASS else int(to_vertex(last, self.size))
         plies, balance = policy_rollouts(self.policy, space, np.uint16(vertex), count, owners)
-        vertices = [int(to_vertex(point, self.size)) for point in range(self.size**2)]
-        return int(plies), int(balance), owners[vertices]
+        return int(plies), int(balance), owners[vertices(self.size)]
 
 
 class PolicyRollouts:

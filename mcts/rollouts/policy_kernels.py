@@ -13,20 +13,21 @@ import numpy as np
 
 from data.base.jit import kernel, lowest_bit
 from data.base.random_kernels import next_share
+from data.game.area_kernels import area
 from data.game.board_kernels import (
     ADJ,
     STRIDE,
     VERTICES,
     WORDS,
-    area,
     copy_board,
     copy_record,
-    is_first_of_string,
     place,
     play_pass,
 )
 from data.game.coords import EMPTY
-from data.patterns.pattern_kernels import NEAR, REACH, diamond, find, find_trail, nakade, saves
+from data.game.legality_kernels import is_first_of_string
+from data.patterns.codes_kernels import NEAR, REACH, diamond, find
+from data.patterns.features_kernels import find_trail, nakade, saves
 from mcts.rollouts.replies_kernels import recall
 from mcts.rollouts.uniform_kernels import MAX_PLIES
 from mcts.rollouts.weights_kernels import (

@@ -10,7 +10,7 @@ import numpy as np
 from data.base.jit import kernel
 from data.base.random_kernels import scatter
 from data.game.coords import EMPTY
-from data.patterns.pattern_kernels import diamond
+from data.patterns.codes_kernels import diamond
 
 REPLIES = 1 << 16  # places in a table
 NO_REPLIES = np.zeros(0, np.uint64)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from data.patterns.features import Tables
 from data.patterns.files import PatternWeights, read_patterns
-from data.patterns.patterns import Tables
 from mcts.rollouts.policy import check_size
 from mcts.rollouts.replies_kernels import NO_REPLIES
 from mcts.rollouts.tree_policy_kernels import tree_odds, uniform_weights, weigh_leaves
@@ -39,7 +39,7 @@ class PatternPriors:
         self.size = size
         self.replies = replies
         made = Tables.of(patterns.words, patterns.kind, size)
-        self.tables = made.arrays()
+        self.tables = made.arrays
         self.weights = patterns.weights
         self.slots = made.slots
         self.points = size * size

@@ -5,7 +5,7 @@ import numpy as np
 from data.base.jit import kernel
 from data.game.board_kernels import to_vertex
 from data.game.coords import EMPTY
-from data.patterns.pattern_kernels import describe, find_trail
+from data.patterns.features_kernels import Trail, describe, find_trail
 from mcts.rollouts.replies_kernels import remember
 from mcts.rollouts.uniform_kernels import is_sensible
 
@@ -28,28 +28,10 @@ def tree_odds(b, tables, weights, features, out):
     A move that is not sensible has 0. What the last move captured is not known here, so there are
     no vital points.
     """
-    trail = np.zeros(2, np.uint16)
-    region = np.zeros(1, np.uint16)
-    find_trail(b, trail)
-    first, arounds, places, keys, rows, responses, shapes, shape_ids = tables
+    trail = Trail(np.zeros(2, np.uint16), np.zeros(1, np.uint16))
+    find_trail(b, trail.last)
     slots = features.shape[1]
-    describe(
-        b,
-        b.to_play,
-        trail,
-        region,
-        0,
-        first,
-        arounds,
-        places,
-        keys,
-        rows,
-        responses,
-        shapes,
-        shape_ids,
-        slots,
-        features,
-    )
+    describe(b, b.to_play, trail, 0, tables, features)
     highest = np.float32(-np.inf)
     points = np.int64(b.side) * np.int64(b.side)
     for point in range(points):

@@ -9,12 +9,12 @@ import numpy as np
 
 from data.base.jit import kernel
 from data.base.random_kernels import next_below
+from data.game.area_kernels import area
 from data.game.board_kernels import (
     ADJ,
     DIAG,
     VERTICES,
     WALL,
-    area,
     copy_board,
     copy_record,
     play,

@@ -4,18 +4,19 @@ import math
 
 import numpy as np
 
-from data.patterns import pattern_kernels
-from data.patterns.files import PatternWeights
-from data.patterns.pattern_kernels import (
+from data.patterns.codes_kernels import REACH
+from data.patterns.features import Tables
+from data.patterns.features_kernels import (
     ANY_RESPONSE,
     NAKADE,
     NEAR_LAST,
     PLACE,
-    REACH,
     RESPONSE,
     SAVES,
+    step_class,
 )
-from data.patterns.patterns import PatternError, Tables
+from data.patterns.files import PatternWeights
+from data.patterns.vocabulary import PatternError
 from mcts.rollouts.weights_kernels import PolicyTables
 
 MOST_NATS = 80.0  # a move's logit at most: above that, odds exceed the range of float32
@@ -28,9 +29,9 @@ def policy_tables(
 
     Raises PatternError if odds would exceed the range of float32 at this temperature.
     """
-    made = Tables.of(patterns.words, "rollout", size)
+    made = Tables.of(patterns.words, "rollout", size).arrays
     first, w = made.first, patterns.weights.astype(np.float64) / temperature
-    near = w[first[NEAR_LAST] + np.array([pattern_kernels.step_class(k) for k in range(REACH)])]
+    near = w[first[NEAR_LAST] + np.array([step_class(k) for k in range(REACH)])]
     answers = (
         w[first[ANY_RESPONSE]] + w[first[RESPONSE] + np.maximum(made.responses, 0)]
         if len(made.responses)

@@ -18,7 +18,7 @@ from queue import Empty
 import numpy as np
 
 from data.game.board import Board
-from data.game.board_kernels import to_vertex
+from data.game.board_kernels import vertices
 from data.game.coords import PASS
 from mcts.search.evaluator_queue import KIND_NAMES, Answer
 from mcts.search.net_requests import NetRequests
@@ -300,7 +300,3 @@ class SearchRun:
         for kind, queue in self.nets.queues.items():
             numbers[f"{KIND_NAMES[kind]} busy"] = (queue.busy() - self.busy_before[kind]) / seconds
         return numbers
-
-
-def vertices(size: int) -> np.ndarray:
-    return np.array([to_vertex(point, size) for point in range(size * size)], np.int64)
