@@ -1,7 +1,7 @@
 """Rollouts that play by trained weights of patterns.
 
     policy = RolloutPolicy.load("models/pretrained/rollout.safetensors", size=19)
-    players = policy.players(4)                          boards and random states for so many threads
+    players = policy.players(4)                          boards and random states for 4 threads
     plies, balance, owners = players.rollouts(board.record, count=100, thread=0)
     Search(..., rollouts=PolicyRollouts(policy))
 

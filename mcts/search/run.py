@@ -218,7 +218,7 @@ class SearchRun:
         self.rolled = 0
 
     def lam(self) -> float | None:
-        """Lambda if there are values and rollouts to mix, 0 or 1 if there is one of them, or None."""
+        """The weight of rollouts for the parts that can answer; None if there are none."""
         valued, rolled = self.nets.has(VALUE), self.workers and not self.rollouts_failed
         if valued and rolled:
             return self.params.lam

@@ -13,7 +13,7 @@ that there is no node or no edge.
 
 Symbols of the paper (Silver et al., 2016), and where they are kept. Sums are from Black's view:
 
-    N_r, W_r    EDGE.n_r, w_r       rollouts that went through the edge, and the sum of their results
+    N_r, W_r    EDGE.n_r, w_r       rollouts that went through the edge, and the sum of results
     N_v, W_v    EDGE.n_v, w_v       the same of values of the value net
     P           MOVE.prior
     n_vl        HEAD.n_vl           visits counted as lost for each simulation in flight; their sum

@@ -123,7 +123,7 @@ class Tree:
         self.store.random[:] = new_state(self.params.seed, TREE_RANDOM)
 
     def begin(self, board: Board, only: frozenset[int] | None = None) -> int:
-        """Make the position of `board` the root, for a new search; returns how many visits are kept.
+        """Make the position of `board` the root of a new search; returns how many visits are kept.
 
         With `only` the root gets no other moves than these.
         """

@@ -10,7 +10,7 @@ from mcts.tree.wants_kernels import encode_wants, key_wants
 
 
 class Wants:
-    """Keys for caches, then planes of what no cache holds; used by the thread that owns the tree."""
+    """Keys for caches, then planes of what no cache holds; one thread uses them."""
 
     def __init__(self, size: int, most: int):
         self.points = size * size

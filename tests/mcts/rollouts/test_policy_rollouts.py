@@ -53,7 +53,7 @@ def patterns(words: Words) -> PatternWeights:
 
 
 def softmax(board: Board, tables: Tables, patterns: PatternWeights) -> np.ndarray:
-    """Probabilities of all points, from features computed afresh; all 0 where only a pass is left."""
+    """Probabilities of all points, from features computed afresh; all 0 if only a pass is left."""
     features = described(board, tables)
     odds = np.exp(patterns.weights.astype(np.float64)[features].sum(1)) * (features[:, AROUND] > 0)
     return odds / max(odds.sum(), 1e-300)
@@ -344,7 +344,8 @@ for point in (12, 7, 11, 6, 17, 13):
     board.play(point)
     plies, balance, owners = policy.players(seed=board.ply).rollouts(board.record, 2, last=point)
     print(plies, balance, owners.tolist())
-    print([round(float(p), 5) for p in PatternPriors.load(sys.argv[2], 5).odds(board.record.view(np.recarray))])
+    odds = PatternPriors.load(sys.argv[2], 5).odds(board.record.view(np.recarray))
+    print([round(float(p), 5) for p in odds])
 """
 
 

@@ -396,8 +396,9 @@ def test_every_configuration_is_one_of_a_search_that_thinks(path: Path, think) -
 
 
 @pytest.mark.parametrize("wrong", [
-    {"lam": 1.5}, {"lam": "half"}, {"lam": float("nan")}, {"threads": 0}, {"threads": 1.5}, {"symmetry": "some"}, {"beta": 0},
-    {"queue": 3, "batch": 4}, {"deterministic": True}, {"nodes": 0}, {"policy_net": 1}, {"n_vl": -1}, {"patience": 0},
+    {"lam": 1.5}, {"lam": "half"}, {"lam": float("nan")}, {"threads": 0}, {"threads": 1.5},
+    {"symmetry": "some"}, {"beta": 0}, {"queue": 3, "batch": 4}, {"deterministic": True},
+    {"nodes": 0}, {"policy_net": 1}, {"n_vl": -1}, {"patience": 0},
 ])  # fmt: skip
 def test_parameters_out_of_range_are_one_clear_line(wrong: dict) -> None:
     with pytest.raises(ValueError, match=r"^search parameter .*") as error:
@@ -732,7 +733,7 @@ def timed(policy: Net, seconds: float, **limits: object) -> tuple[Report, Search
 
 @pytest.mark.clock
 def test_a_search_ends_when_the_second_move_cannot_catch_up() -> None:
-    """And not otherwise: where two moves are alike, and where nobody allowed it, the time is used."""
+    """And not otherwise: if two moves are alike, or `settle` is not set, the time is used."""
     settled, _ = timed(FakePolicy({12: 0.99}), 1.0, settle=True)
     first, second = sorted((c.visits for c in settled.candidates), reverse=True)[:2]
     rate = settled.simulations / settled.seconds

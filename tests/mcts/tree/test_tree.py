@@ -95,8 +95,8 @@ def test_what_is_in_flight_counts_as_lost_and_is_found_by_the_check() -> None:
 
 
 @pytest.mark.parametrize(("name", "wrong", "found"), [
-    ("virtual", 1, "virtual loss"), ("waiting", 1, "awaited"), ("n_r", 10_000, "add up"), ("w_r", 99.0, "range"),
-    ("value", 2.0, "range"),
+    ("virtual", 1, "virtual loss"), ("waiting", 1, "awaited"), ("n_r", 10_000, "add up"),
+    ("w_r", 99.0, "range"), ("value", 2.0, "range"),
 ])  # fmt: skip
 def test_the_check_finds_damage(name: str, wrong: float, found: str) -> None:
     tree = make_tree(Board(5))
