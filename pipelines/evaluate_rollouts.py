@@ -103,7 +103,7 @@ def check(options: dict[str, Any]) -> None:
 
 def rollouts_of(options: dict[str, Any], patterns: Any, size: int) -> dict[str, Any]:
     from mcts.rollouts.policy import PolicyRollouts, RolloutPolicy
-    from mcts.rollouts.threads import UniformRollouts
+    from mcts.rollouts.uniform import UniformRollouts
 
     policy = RolloutPolicy.of(patterns, size, temperature=options["temperature"])
     return {"policy": PolicyRollouts(policy, mercy=options["mercy"]), "uniform": UniformRollouts()}
@@ -128,7 +128,7 @@ def side_by_side(
 
 
 def match(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
-    from mcts.rollouts.policy import PatternPriors
+    from mcts.rollouts.tree_policy import PatternPriors
     from pipelines.matches.scores import wilson
 
     players = rollouts_of(options, patterns, options["board"])

@@ -293,7 +293,8 @@ class Thinkers:
 
     def make_search(self, params: SearchParams, nets: dict[str, Any], size: int) -> Any:
         """With trained rollouts and placeholders where there are such, else uniform ones."""
-        from mcts.rollouts.policy import NO_REPLIES, PatternPriors
+        from mcts.rollouts.replies_kernels import NO_REPLIES
+        from mcts.rollouts.tree_policy import PatternPriors
         from mcts.search.search import Search
 
         rollouts, priors = self.rollouts(size), None

@@ -11,7 +11,7 @@ import numpy as np
 
 from data.game.board import Board
 from mcts.rollouts.policy import PolicyRollouts, RolloutPolicy
-from mcts.rollouts.threads import UniformRollouts
+from mcts.rollouts.uniform import UniformRollouts
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Limits
 from mcts.search.search import Search

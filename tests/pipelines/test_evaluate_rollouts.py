@@ -16,8 +16,8 @@ from data.patterns.files import PatternWeights, read_patterns, write_patterns
 from data.patterns.harvest import harvest
 from data.patterns.vocabulary import first_of_slots
 from mcts.play.rollout_player import AT_A_TIME, RolloutPlayer
-from mcts.rollouts.policy import PatternPriors
-from mcts.rollouts.threads import UniformRollouts
+from mcts.rollouts.tree_policy import PatternPriors
+from mcts.rollouts.uniform import UniformRollouts
 from mcts.search.protocols import Limits
 from pipelines import evaluate_rollouts
 from pipelines.shell.script import CONF

@@ -1,9 +1,10 @@
-"""`Thought`: one call of `think`, and whether it may end.
+"""`ThinkingTime`: when one call of `think` may end, and when its watcher is told.
 
-    thought.out_of_time()     told to stop, or the deadline is past
-    thought.due_to_settle()   now and then, where `Limits` allow it: time to ask `settled`
-    thought.settled(...)      nothing that could still happen would change the move
-    thought.extended(...)     at the deadline, once, where `Limits` allow it: more time, since the move is hard to decide
+    out_of_time()       whether it was told to stop, or the deadline is past
+    due_to_settle()     whether to ask `settled`: every now and then, where `Limits` allow it
+    settled(...)        whether nothing that can still happen would change the move
+    extended(...)       grants more time at the deadline, once, where `Limits` allow it and the
+                        move is hard to decide
 
 Seconds are those of `time.perf_counter`.
 """
@@ -20,22 +21,17 @@ KNOWN_AFTER = 0.1  # of the time: then the rate of simulations is known
 
 
 @dataclass
-class Thought:
+class ThinkingTime:
     limits: Limits
     watch: Watch | None
     every: float
     began: float = field(default_factory=time.perf_counter)
-    last_news: float = 0.0
     next_watch: float = 0.0
     next_settling: float = np.inf
     deadline: float = np.inf
     extra: float = 0.0  # seconds granted
-    errors: list[str] = field(default_factory=list)
-    failed: set[int] = field(default_factory=set)  # kinds of nets that are done without
-    no_rollouts: bool = False  # they raised, and are done without too
 
     def __post_init__(self) -> None:
-        self.last_news = self.began
         self.next_watch = self.began + self.every if self.watch and self.every > 0 else np.inf
         if self.limits.seconds is not None:
             self.deadline = self.began + self.limits.seconds
@@ -44,7 +40,7 @@ class Thought:
 
     @property
     def counted(self) -> bool:
-        """Limited by simulations alone: then answers are worth waiting for."""
+        """Whether simulations are the only limit: then answers are worth waiting for."""
         return self.limits.simulations is not None and self.limits.seconds is None
 
     def out_of_time(self) -> bool:
@@ -55,7 +51,7 @@ class Thought:
         return 1 << 30 if self.limits.simulations is None else self.limits.simulations - started
 
     def due_to_settle(self) -> bool:
-        """Whether it is time to look; the next time is a little later."""
+        """Whether it is time to ask `settled`; then not again for a little while."""
         now = time.perf_counter()
         if now < self.next_settling:
             return False
@@ -63,8 +59,9 @@ class Thought:
         return True
 
     def settled(self, leaders: tuple[int, int, bool], started: int, finished: int) -> bool:
-        """Whether the second move can no longer catch up with the first, at this rate and in the
-        time that there may be.
+        """Whether the second move can no longer catch up with the first in the time left.
+
+        `leaders` are their visits, and whether another move than the first is worth more.
         """
         first, second, differ = leaders
         now = time.perf_counter()
@@ -73,8 +70,9 @@ class Thought:
         return first - second > min(rate * seconds, self.left(finished)) + started - finished
 
     def extended(self, differ: bool) -> bool:
-        """At the deadline: more time, once, where the most visited move is not the one of the best
-        value.
+        """Grant more time, once, if another move than the most visited is worth more (`differ`).
+
+        Returns whether there is time left.
         """
         more = self.limits.extra - self.extra
         if more <= 0 or self.limits.stop.is_set() or not differ:

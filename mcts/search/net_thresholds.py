@@ -1,11 +1,11 @@
-"""`Thresholds`: how well known a position must be before a net is asked about it.
+"""`NetThresholds`: how many visits a position needs before a net is asked about it.
 
-    n_thr        visits after which a position gets moves of its own, and the policy net is asked for their priors
-    value_thr    visits after which its value is asked for
+    n_thr        before it gets moves of its own, and the policy net is asked for their priors
+    value_thr    before the value net is asked for its value
 
-Both follow how much the nets can answer: up where more is wanted than they take, down where they
-run dry. So a fast net is asked about nearly everything, and a slow one not about what rollouts
-soon leave behind.
+Both follow how much the nets can answer: they rise while more is wanted than the nets take, and
+fall while the nets run dry. So a fast net is asked about nearly everything, and a slow one not
+about positions that rollouts soon leave behind.
 """
 
 import numpy as np
@@ -14,13 +14,12 @@ from mcts.search.params import SearchParams
 from mcts.tree.store_kernels import POLICY, VALUE
 
 ADJUSTED = 0.02  # seconds between adjustments
-STEP = 1.1  # by how much
-HASTE = 5  # such steps down at once where a net has nothing at all to do, as when a search begins
-# times the n_thr it began with: there the tree grows faster than the policy net can follow
-LARGEST = 4
+STEP = 1.1  # factor of an adjustment
+HASTE = 5  # steps down at once if a net has nothing to do at all, as when a search begins
+LARGEST = 4  # times the first n_thr; at this bound the tree may grow faster than the net answers
 
 
-class Thresholds:
+class NetThresholds:
     def __init__(self, params: SearchParams):
         self.params = params
         self.n_thr = float(params.n_thr)
@@ -28,11 +27,11 @@ class Thresholds:
         self.next_adjustment = 0.0
 
     def wait(self, now: float) -> None:
-        """Adjust next some time from now."""
+        """Make the next adjustment due some time from now."""
         self.next_adjustment = now + ADJUSTED
 
     def adjust(self, pending: dict[int, int], refused: np.ndarray) -> None:
-        """By how many requests each net has left, if it is there, and how many found no room."""
+        """Adjust both by the requests pending at each net in use, and those that found no room."""
         change = {
             kind: self.change(pending.get(kind, self.params.batch), bool(refused[kind]))
             for kind in (POLICY, VALUE)
@@ -43,6 +42,7 @@ class Thresholds:
         self.value_thr = float(np.clip((self.value_thr + 1) * change[VALUE] - 1, 0, most))
 
     def change(self, pending: int, full: bool) -> float:
+        """The factor for one threshold."""
         if full:
             return STEP
         if pending >= self.params.batch:
