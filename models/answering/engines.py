@@ -7,6 +7,7 @@ copied on the way. Engines may be called from several threads at once.
 """
 
 import copy
+import importlib.util
 import re
 from typing import Any, Protocol
 
@@ -158,7 +159,7 @@ def for_answers(net: Any, card: Card, *, bf16: bool = False) -> Any:
     from torch import nn
     from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-    from models.files.checkpoint import plain_net
+    from models.nets.build import plain_net
 
     net = copy.deepcopy(plain_net(net, card.net)[0]).eval().requires_grad_(False)
     for module in list(net.modules()):
@@ -206,6 +207,10 @@ def onnxruntime() -> Any:
             "onnxruntime is not installed: pip install onnxruntime, or choose engine=fp32"
         ) from None
     return onnxruntime
+
+
+def can_run_onnx() -> bool:
+    return importlib.util.find_spec("onnxruntime") is not None
 
 
 def providers(ort: Any, device: str) -> list[Any]:

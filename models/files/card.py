@@ -35,6 +35,10 @@ class NetFileError(Mistake):
     """A file is no net that can be used here; the message says why, in one line."""
 
 
+class ExportError(Mistake):
+    """The files of a net can't be made as asked; the message says why."""
+
+
 @dataclass(frozen=True)
 class Card:
     name: str

@@ -105,8 +105,8 @@ def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
 
 
 def shipped_weights(path: Path) -> dict[str, Tensor]:
-    from models.answering.inference import from_safetensors
     from models.files.card import find_card, read_card
+    from models.files.open import from_safetensors
 
     card = read_card(find_card(path))
     return dict(from_safetensors(find_card(path).with_suffix(".safetensors"), card).state_dict())

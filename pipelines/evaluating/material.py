@@ -13,7 +13,8 @@ from data.dataset.layout import DatasetError, DatasetFile
 from data.loading.loader import LoadedPool, read_labels
 from data.loading.order import EVALUATION_ROWS, key, shuffled
 from data.records.metadata import from_rank
-from models.answering.inference import Inference, SymmetryEnsemble
+from models.answering.ensemble import SymmetryEnsemble
+from models.answering.inference import Inference
 from models.answering.pattern_policy import PatternPolicy
 from models.judging.scores import (
     Calibration,
