@@ -14,7 +14,7 @@ from models.nets.symmetric import plain_state
 
 
 def make_net(card: dict[str, Any]) -> nn.Module:
-    """Return a new net. Raises ValueError for unknown classes and for numbers beyond `limits.py`."""
+    """Return a new net. Raises ValueError for unknown classes and numbers beyond `limits.py`."""
     arguments = dict(card)
     check_limits(card)
     kind: type[nn.Module] = net_class(arguments.pop("_target_"))

@@ -15,8 +15,9 @@ from data.game.coords import MAX_SIZE
 UNLIKELY = -20.0
 
 MOST = {
-    "planes": KOMI_PLANES, "size": MAX_SIZE, "layers": 1000, "blocks": 1000, "filters": 1 << 16, "hidden": 1 << 16,
-    "units": 1 << 16, "arounds": 1 << 30, "responses": 1 << 30, "shapes": 1 << 30,
+    "planes": KOMI_PLANES, "size": MAX_SIZE, "layers": 1000, "blocks": 1000,
+    "filters": 1 << 16, "hidden": 1 << 16, "units": 1 << 16,
+    "arounds": 1 << 30, "responses": 1 << 30, "shapes": 1 << 30,
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ PACKAGES = ("models", "lambdago")  # where a `_target_` with dots may begin
 
 
 def net_name(target: Any) -> str:
-    """Return the short name in a `_target_`. Raises ValueError if it names no net of this project."""
+    """Return the short name in a `_target_`. Raises ValueError if no net has it."""
     first, dot, _ = str(target).partition(".")
     name = str(target).rpartition(".")[2]
     if name not in NETS or (dot and first not in PACKAGES):
@@ -28,6 +28,6 @@ def net_name(target: Any) -> str:
 
 
 def net_class(target: Any) -> type:
-    """Return the class of a `_target_`. Raises ValueError if it names no net of this project."""
+    """Return the class of a `_target_`. Raises ValueError if no net has that name."""
     name = net_name(target)
     return getattr(importlib.import_module(f"{__package__}.{NETS[name]}"), name)
