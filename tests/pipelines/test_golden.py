@@ -1,4 +1,5 @@
-"""Golden texts: what a search, a GTP dialogue, planes and a build look like, compared word for word.
+"""Golden texts: what a search, a GTP dialogue, planes and a build look like, compared word for
+word.
 
 Each test draws with the public functions of the project. `make golden` rewrites the files.
 """
@@ -11,21 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from data.board import Board, draw
-from data.coords import BLACK, to_gtp
-from data.features import FEATURES
-from data.planes import PlaneEncoder
-from data.text_boards import feature_lines
-from mcts.fakes import FakePolicy, FakeValue
-from mcts.params import SearchParams
-from mcts.protocols import Limits, Report
-from mcts.report import to_table
-from mcts.search import Search
-from tests.boards import board_from
-from tests.damage import script
-from tests.gtp_talk import Talk
-from tests.own_games import collect, contents, write_folder
+from data.features.alphago48 import PlaneEncoder
+from data.features.feature_set import FEATURES
+from data.game.board import Board, draw
+from data.game.coords import BLACK, to_gtp
+from mcts.play.commentary import to_table
+from mcts.search.fakes import FakePolicy, FakeValue
+from mcts.search.params import SearchParams
+from mcts.search.protocols import Limits, Report
+from mcts.search.search import Search
+from pipelines.drawing.text_boards import feature_lines
+from tests.support.boards import board_from
+from tests.support.damage import script
 from tests.support.golden import FOLDER, HINT, VARIABLE, golden, names_in_tests
+from tests.support.gtp_talk import Talk
+from tests.support.own_games import collect, contents, write_folder
 
 WIDTH = 96  # letters
 
@@ -38,7 +39,9 @@ def test_golden_files_all_belong_to_a_test() -> None:
     assert not stale, f"no test compares {', '.join(sorted(stale))} in tests/golden; delete it"
 
 
-def test_a_golden_file_is_compared_or_rewritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_golden_file_is_compared_or_rewritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(AssertionError, match=r"\+\. X"):
         golden("board", ". X\n", folder=tmp_path)
@@ -73,7 +76,10 @@ CAPTURE_OR_SAVE = """
 
 
 def make_search(lam: float) -> Search:
-    """A repeatable search. The policy net prefers C7, and E5 comes second; the value net counts stones."""
+    """A repeatable search.
+
+    The policy net prefers C7, and E5 comes second; the value net counts stones.
+    """
     params = SearchParams(
         lam=lam, c_puct=1.5, n_thr=1, n_thr_adjusts=False, threads=1, leaves=4, nodes=500, symmetry="none",
         deterministic=True, seed=3,
@@ -102,10 +108,22 @@ def describe_search(lam: float) -> list[str]:
 def drawn(board: Board, report: Report) -> list[str]:
     """The board, and the moves that have visits; the others differ in nothing but their priors."""
     last = board.moves[-1][0] if board.moves else None
-    title = f"{colour_name(board.to_play)} to play" + (f" after {to_gtp(last, 7)}" if last is not None else "")
+    title = f"{colour_name(board.to_play)} to play" + (
+        f" after {to_gtp(last, 7)}" if last is not None else ""
+    )
     visited = sorted((c for c in report.candidates if c.visits), key=lambda c: (-c.visits, c.move))
-    table = to_table(replace(report, candidates=tuple(visited)), 7, rows=len(visited)).splitlines()[1:]
-    return ["", title, "", draw(board.colours(), last=last), "", *table, f"{len(report.candidates)} legal moves"]
+    table = to_table(replace(report, candidates=tuple(visited)), 7, rows=len(visited)).splitlines()[
+        1:
+    ]
+    return [
+        "",
+        title,
+        "",
+        draw(board.colours(), last=last),
+        "",
+        *table,
+        f"{len(report.candidates)} legal moves",
+    ]
 
 
 def colour_name(colour: int) -> str:
@@ -113,7 +131,9 @@ def colour_name(colour: int) -> str:
 
 
 def test_golden_tree_of_a_search() -> None:
-    lines = ["Policy net: fixed priors. Value net: the difference in stones, as a share of the board."]
+    lines = [
+        "Policy net: fixed priors. Value net: the difference in stones, as a share of the board."
+    ]
     for lam in (0.0, 0.5):
         lines += ["", "", *describe_search(lam)]
     golden("search_tree", "\n".join(lines))
@@ -243,7 +263,13 @@ MEASURED = (  # what differs from run to run or with versions of HDF5 and Zstand
 
 def test_golden_report_of_a_build(tmp_path: Path) -> None:
     write_folder(tmp_path / "games", {**contents(collect(12, moves=30, seed=5)), **BROKEN_RECORDS})
-    options = ["source=games", "output=games.h5", "size=9", "executor.workers=1", "splits.validation=0.2"]
+    options = [
+        "source=games",
+        "output=games.h5",
+        "size=9",
+        "executor.workers=1",
+        "splits.validation=0.2",
+    ]
     line = script("build_dataset", *options)
     done = subprocess.run(
         line, cwd=tmp_path, env={**os.environ, "COLUMNS": "80"},
