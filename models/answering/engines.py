@@ -219,5 +219,6 @@ def providers(ort: Any, device: str) -> list[Any]:
     if kind == "cuda" and "CUDAExecutionProvider" in ort.get_available_providers():
         return [("CUDAExecutionProvider", {"device_id": int(number or 0)}), "CPUExecutionProvider"]
     raise NetFileError(
-        f"device={device}: this onnxruntime has no support for it; choose engine=bf16, or device=cpu"
+        f"device={device}: this onnxruntime has no support for it; "
+        "choose engine=bf16, or device=cpu"
     )

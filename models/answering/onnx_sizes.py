@@ -128,7 +128,7 @@ class Sizes:
 
 
 def fits(said: list[int], shape: Shape) -> bool:
-    """Whether an array of this shape agrees with the sides that the file states; 0 is any length."""
+    """Whether a shape agrees with the sides that the file states; 0 is of any length."""
     return not said or (
         len(said) == len(shape)
         and all(one in (0, other) for one, other in zip(said, shape, strict=True))

@@ -95,7 +95,7 @@ def make_engine(path: Path, engine: str, device: str, threads: int) -> tuple[Car
 
 
 def choose_file(path: Path, files: dict[str, Path], card: Card, device: str) -> str:
-    """Return the kind of file that engine=auto uses: the one that `path` names, else the fastest."""
+    """Return the kind of file that engine=auto uses: the one `path` names, else the fastest."""
     named = next((kind for kind, file in files.items() if file == path), None)
     int8 = device == "cpu" and files["int8"].name in card.files and can_run_onnx()
     return named or ("int8" if int8 else "weights")

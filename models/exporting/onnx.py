@@ -23,7 +23,7 @@ LOGITS = "logits"  # the name of a policy net's answers before the log-softmax
 
 
 def to_onnx(net: Any, card: Card) -> bytes:
-    """In fp32."""
+    """Return the ONNX file, in fp32."""
     import torch
 
     class Bytes(torch.nn.Module):
@@ -34,9 +34,8 @@ def to_onnx(net: Any, card: Card) -> bytes:
         def forward(self, planes: torch.Tensor) -> torch.Tensor:
             return self.net(planes.permute(0, 3, 1, 2).float())
 
-    example = torch.zeros(
-        2, card.size, card.size, len(card.planes), dtype=torch.uint8
-    )  # a batch of 1 would be taken for a constant
+    # a batch of 1 would be taken for a constant
+    example = torch.zeros(2, card.size, card.size, len(card.planes), dtype=torch.uint8)
     sides = (
         {1: (side := torch.export.Dim(SIDE, min=card.least, max=card.size)), 2: side}
         if card.least
@@ -45,15 +44,17 @@ def to_onnx(net: Any, card: Card) -> bytes:
     with quietly():
         program = torch.onnx.export(
             Bytes().eval(), (example,), dynamo=True, verbose=False, opset_version=OPSET,
-            dynamic_shapes=({0: torch.export.Dim("batch"), **sides},), input_names=[INPUT], output_names=[OUTPUT],
+            dynamic_shapes=({0: torch.export.Dim("batch"), **sides},),
+            input_names=[INPUT], output_names=[OUTPUT],
         )  # fmt: skip
     assert program is not None
     return explained(program.model_proto, card).SerializeToString()
 
 
 def explained(model: Any, card: Card) -> Any:
-    """The model with what `interface.py` says of it as metadata, and with a policy's logits made
-    log-probabilities.
+    """Add the words of `interface.py` as metadata, and a log-softmax to a policy's logits.
+
+    Changes the model in place and returns it.
     """
     from onnx import helper
 
@@ -75,9 +76,7 @@ def explained(model: Any, card: Card) -> Any:
 
 
 def without_traces(model: Any) -> Any:
-    """The exporter notes for each node where in which file it came from; that is nobody's
-    business.
-    """
+    """Remove the paths of source files that the exporter notes at each node."""
     graphs = [model.graph, *model.functions]
     for graph in graphs:
         named = (getattr(graph, name) for name in ("value_info", "input", "output"))
@@ -95,9 +94,7 @@ def without_traces(model: Any) -> Any:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without the exporter's and the quantiser's advice, which is about nets that are not like
-    these.
-    """
+    """Silence the exporter's and the quantiser's advice, which does not apply to these nets."""
     quiet: list[tuple[logging.Logger, int]] = []
     for name in ("torch.onnx", "torch.export", "onnxscript", "onnx_ir", "root"):
         logger = logging.getLogger(None if name == "root" else name)

@@ -77,7 +77,7 @@ def figures(line: Line) -> dict[str, float]:
 
 
 def reference(net: Any, card: Card) -> Inference:
-    """The net itself, in fp32."""
+    """Return the net itself, answering in fp32."""
     return Inference(card, TorchEngine(net, card))
 
 
@@ -91,7 +91,7 @@ def answers(
 
 
 def compare_moves(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
-    """Two arrays of log-probabilities [positions, points]; the first one is the standard."""
+    """Compare log-probabilities [positions, points]; `a` is the standard."""
     p, q = np.exp(a.astype(np.float64)), np.exp(b.astype(np.float64))
     return {
         "top1_agreement": float((a.argmax(1) == b.argmax(1)).mean()),

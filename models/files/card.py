@@ -199,7 +199,7 @@ def what_is_wrong(card: Card) -> str:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield all words and numbers in a value, and the names of its keys."""
+    """Yield all words and numbers in a value, its keys included."""
     if isinstance(value, dict):
         for key, entry in value.items():
             yield key
@@ -256,7 +256,7 @@ def read_described(path: Path, card: Card) -> bytes:
     entry = card.files.get(path.name)
     if not isinstance(entry, dict):
         raise NetFileError(
-            f"{path}: its card {find_card(path).name} does not speak of it; export the net again"
+            f"{path}: its card {find_card(path).name} does not list it; export the net again"
         )
     if len(content) != entry.get("bytes"):
         raise NetFileError(

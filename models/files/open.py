@@ -21,6 +21,8 @@ from models.files.card import Card, NetFileError, find_card, input_names, read_c
 if TYPE_CHECKING:
     from data.patterns.files import PatternWeights
 
+EXPORTED = (".json", ".safetensors")
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -34,11 +36,14 @@ class Opened:
 
 def open_weights(path: Path) -> Opened:
     """Open a checkpoint or an exported net. Raises `NetFileError`, one line."""
-    if path.suffix in (".json", ".safetensors"):
-        card = read_card(find_card(path))
-        weights = find_card(path).with_suffix(".safetensors")
-        return Opened(from_safetensors(weights, card), card, {}, None)
-    return from_checkpoint(path)
+    return open_exported(path) if path.suffix in EXPORTED else from_checkpoint(path)
+
+
+def open_exported(path: Path) -> Opened:
+    """Open an exported net by its card, or by any file beside it. Raises `NetFileError`."""
+    card = read_card(find_card(path))
+    weights = find_card(path).with_suffix(".safetensors")
+    return Opened(from_safetensors(weights, card), card, {}, None)
 
 
 def from_checkpoint(path: Path) -> Opened:
@@ -156,7 +161,7 @@ def fill(card: Card, tensors: dict[str, Any]) -> Any:
 
 
 def as_float(value: Any) -> Any:
-    """Return numbers of 16 bits as float32, which the nets compute with; other kinds as they are."""
+    """Return numbers of 16 bits as float32, which nets compute with; other kinds unchanged."""
     import torch
 
     return value.float() if value.dtype in (torch.float16, torch.bfloat16) else value

@@ -83,7 +83,8 @@ def check_optimizer(found: dict[str, Any], fresh: dict[str, Any]) -> None:
         wanted = fresh["state"].get(number, {})  # without momentum there is none
         if not isinstance(state, dict) or (state and not holds(state, wanted)):
             raise StateError(
-                f"optimizer_states: weight {str(number)[:20]!a} has another state than this optimiser gives it"
+                f"optimizer_states: weight {str(number)[:20]!a} has another state "
+                "than this optimiser gives it"
             )
 
 

@@ -1,13 +1,16 @@
 """`ValueModule`: how a value net learns who wins, from the view of the player to move.
 
-The loss is the squared error on -1..+1, which is four times that on 0..1; always answering the mean outcome gives about 1. An
-outcome is one bit a game, and a net soon knows its games by heart. So two other lessons can be added to it:
-- with `owner_weight` the squared error on the owners of the points, mean over the board (`loader.owners` names the file that has
-  them): hundreds of bits a game;
-- with `move_weight` what a policy net learns, the cross entropy of the move that was played: one lesson for each position.
+The loss is the squared error on -1..+1, which is four times that on 0..1; always answering the
+mean outcome gives about 1. An outcome is one bit a game, and a net soon memorises its games. So two
+other losses can be added:
 
-They are added while the net learns. The loss of a validation is the error on the outcome alone:
-that is what the net is for.
+- `owner_weight` times the squared error on the owners of the points, mean over the board
+  (`loader.owners` names the file that has them): hundreds of bits a game;
+- `move_weight` times the loss of a policy net, the cross entropy of the move that was played: one
+  target for each position.
+
+They are added in training only. The loss of a validation is the error on the outcome alone, which
+is what the net is for.
 """
 
 from typing import Any

@@ -62,7 +62,7 @@ def averaged(subtitle: str, count: str) -> str:
 
 
 def is_of_people(net: dict[str, Any]) -> bool:
-    """Whether most positions are of players of known rank; programs that play each other have none."""
+    """Whether most positions are of players whose rank is known; programs have none."""
     groups = net["scores"][lowest(net)]["rank"]
     unknown = groups[UNKNOWN]["positions"] if UNKNOWN in groups else 0
     return 2 * unknown < sum(group["positions"] for group in groups.values())
