@@ -139,7 +139,7 @@ def unpack(
     from data.loading.loader_kernels import expand
 
     if card.hears_komi and komi is None:
-        raise ValueError(f"{card.name} hears komi: say komi=, one a position")
+        raise ValueError(f"{card.name} takes komi as input: pass komi=, one a position")
     size = math.isqrt(packed.shape[1])
     to_play = to_play.astype(np.int8, copy=False)
     given = (

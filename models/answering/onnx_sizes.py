@@ -65,7 +65,7 @@ class Sizes:
         )
         self.values: Values = {entry.name: numpy_helper.to_array(entry) for entry in few}
         entries = (*graph.input, *graph.value_info, *graph.output)
-        self.said = {
+        self.stated = {
             entry.name: [side.dim_value or 0 for side in entry.type.tensor_type.shape.dim]
             for entry in entries
         }
@@ -80,7 +80,7 @@ class Sizes:
         shape = (1 << (shape[0] - 1).bit_length(), *shape[1:])
         if shape in self.checked:
             return
-        takes = self.said[self.input]
+        takes = self.stated[self.input]
         if not fits(takes, shape):
             found = " x ".join(str(side or "any") for side in takes)
             raise NetFileError(
@@ -119,7 +119,7 @@ class Sizes:
                 most = f"{MOST:,} numbers or {MOST_PRODUCTS:,} products for each position"
                 return f"it computes more than nets need: {most}"
             if any(
-                name in self.said and not fits(self.said[name], shape_of(types[name]))
+                name in self.stated and not fits(self.stated[name], shape_of(types[name]))
                 for name in given
             ):
                 # onnxruntime would believe the file
@@ -127,11 +127,11 @@ class Sizes:
         return ""
 
 
-def fits(said: list[int], shape: Shape) -> bool:
+def fits(stated: list[int], shape: Shape) -> bool:
     """Whether a shape agrees with the sides that the file states; 0 is of any length."""
-    return not said or (
-        len(said) == len(shape)
-        and all(one in (0, other) for one, other in zip(said, shape, strict=True))
+    return not stated or (
+        len(stated) == len(shape)
+        and all(one in (0, other) for one, other in zip(stated, shape, strict=True))
     )
 
 

@@ -1,6 +1,6 @@
 """Which precision a device computes fastest with: `has_bf16(device)`.
 
-On a processor this is measured, because its flags do not tell: a processor may know bf16 while its
+On a processor this is measured, because its flags do not tell: a processor may have bf16 while its
 library does not use it (oneDNN under `ONEDNN_MAX_CPU_ISA`, torch without oneDNN), or uses it
 forward and not backward (ARM). Where bf16 is emulated, training is ten times slower than in fp32.
 """

@@ -69,7 +69,7 @@ class Card:
         )
 
     @property
-    def knows_symmetries(self) -> bool:
+    def is_equivariant(self) -> bool:
         """Whether the net is equivariant: it answers alike for all images of a position."""
         return bool(self.compute.get("symmetric_layers"))
 

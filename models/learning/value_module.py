@@ -38,7 +38,7 @@ class ValueModule(Learner):
                 "owner_weight: the net has no answer for owners, model.net.owners=true gives it one"
             )
         if bool(move_weight) != (getattr(net, "moves", None) is not None):
-            raise ValueError("move_weight above 0 and a net with moves=true want each other")
+            raise ValueError("move_weight above 0 and a net with moves=true need each other")
 
     def judge(self, batch: Batch, *, validating: bool) -> dict[str, Tensor]:
         if not (self.owner_weight or self.move_weight):

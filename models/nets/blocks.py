@@ -199,7 +199,7 @@ class ValueHead(nn.Module):
                 if symmetric
                 else nn.Conv2d(hidden, 1, 1, bias=False)
             )
-        self.hears_komi = komi
+        self.takes_komi = komi
         if inputs := 2 * (owners and komi) + (owners or komi):
             self.score = nn.Linear(inputs, units)
 

@@ -29,7 +29,7 @@ class ValueNet(nn.Module):
         if planes > COLOUR_PLANES:
             raise ValueError(
                 f"planes={planes}: the paper's value net has {COLOUR_PLANES}; "
-                "value_resnet also hears komi"
+                "value_resnet takes komi, too"
             )
         if layers < 4:
             raise ValueError(
@@ -111,4 +111,4 @@ class ResidualValueNet(nn.Module):
     def inputs(self, planes: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return the inputs of the heads: the tower's maps, and komi for the player to move."""
         maps = self.tower(as_floats(planes[:, : self.seen], self.head.out.weight))
-        return maps, (planes[:, -1, 0, 0].float() - NO_KOMI) / 2 if self.head.hears_komi else None
+        return maps, (planes[:, -1, 0, 0].float() - NO_KOMI) / 2 if self.head.takes_komi else None

@@ -75,7 +75,7 @@ def default_symmetries(net: Answering) -> list[int]:
 
     An equivariant net or policy answers alike for all images of a position.
     """
-    return [1] if isinstance(net, PatternPolicy) or net.card.knows_symmetries else list(SYMMETRIES)
+    return [1] if isinstance(net, PatternPolicy) or net.card.is_equivariant else list(SYMMETRIES)
 
 
 def held_out_by(net: Answering) -> float | None:

@@ -140,7 +140,7 @@ def test_komi_counts_for_who_is_given_it():
     np.testing.assert_allclose(
         ensemble.answer_packed(packed, white, komi=seven), (straight + turned_once) / 2, atol=1e-6
     )
-    with pytest.raises(ValueError, match="hears komi"):
+    with pytest.raises(ValueError, match="takes komi as input"):
         door.answer_packed(packed, white)
 
 

@@ -527,7 +527,7 @@ def test_the_nets_that_ship_are_as_the_exporter_writes_them(kind):
     card, path = read_card(PRETRAINED / f"{kind}.json"), PRETRAINED / f"{kind}.int8.onnx"
     assert explained(onnx.load(path), card).SerializeToString() == path.read_bytes()
     assert card.to_json() == (PRETRAINED / f"{kind}.json").read_text(encoding="utf-8")
-    assert card.knows_symmetries and "weights to learn" in card.weights_in_words()
+    assert card.is_equivariant and "weights to learn" in card.weights_in_words()
 
 
 def test_the_accuracy_on_the_card_is_that_of_the_evaluation(made, tmp_path):
