@@ -7,8 +7,9 @@ and a ply. In play, `mcts/rollouts/policy.py` computes the same in compiled loop
 import numpy as np
 
 from data.dataset.games import Games
+from data.patterns.features import Tables
 from data.patterns.files import PatternWeights
-from data.patterns.patterns import SLOT_NAMES, Tables
+from data.patterns.vocabulary import SLOT_NAMES
 from models.answering.inference import log_softmax
 from models.files.card import Card
 from models.nets.limits import UNLIKELY
@@ -35,7 +36,7 @@ class PatternPolicy:
 
         `rows` are rows of the games, `plies` the number of moves already played in each.
         """
-        features = games.describe(self.tables, rows, plies)
+        features = self.tables.describe(games, rows, plies)
         logits = np.where(
             features[..., 0] > 0, self.patterns.weights[features].sum(2), np.float32(UNLIKELY)
         )

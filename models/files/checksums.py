@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from data.patterns.files import PatternWeights
-from data.patterns.patterns import as_arrays
+from data.patterns.vocabulary import as_arrays
 
 
 def checksum(state: Mapping[str, Any]) -> str:

@@ -198,7 +198,7 @@ def open_patterns(path: Path) -> OpenedPatterns:
     Raises `NetFileError`, one line.
     """
     from data.patterns.files import read_patterns
-    from data.patterns.patterns import PatternError
+    from data.patterns.vocabulary import PatternError
     from models.files.checkpoint import CheckpointError, read_checkpoint
 
     try:

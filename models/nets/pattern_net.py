@@ -1,7 +1,7 @@
 """`PatternNet`: a softmax over moves, linear in pattern features.
 
 The rollout policy and the tree policy of the 2016 paper are such nets. A feature is the index of a
-weight, int32 [batch, slots, size, size] (`data/patterns/patterns.py`). The logit of a move is the
+weight, int32 [batch, slots, size, size] (`data/patterns/vocabulary.py`). The logit of a move is the
 sum of its weights. The words that the indices stand for are buffers of the net, so a checkpoint
 always holds them beside the weights.
 """
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from data.patterns.files import PatternWeights
-from data.patterns.patterns import KINDS, PatternError, Words, first_of_slots
+from data.patterns.vocabulary import KINDS, PatternError, Words, first_of_slots
 from models.nets.limits import UNLIKELY
 
 

@@ -233,7 +233,7 @@ def keys(values: dict[str, Any], group: str = "") -> list[str]:
 def test_golden_command_line_has_every_key(tmp_path: Path) -> None:
     """Each script with its program and its keys; each choice of each group with its own."""
     programs = {
-        entry.removeprefix("pipelines.").removesuffix(":main"): name
+        entry.removeprefix("lambdago:"): name
         for name, entry in PROJECT["scripts"].items()
     }
     calls = [

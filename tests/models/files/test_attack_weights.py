@@ -23,7 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from data.dataset.layout import DatasetFile
 from data.patterns.files import PatternWeights, read_patterns, write_patterns
-from data.patterns.patterns import Words, first_of_slots
+from data.patterns.vocabulary import Words, first_of_slots
 from models.answering.engines import OnnxEngine
 from models.answering.open import open_net
 from models.exporting.int8 import to_int8
