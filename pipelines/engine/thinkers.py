@@ -320,7 +320,7 @@ class Thinkers:
         return {kind: net for kind, net in self.nets.items() if wanted[kind]}
 
     def open_one(self, kind: str, path: Path) -> Any:
-        from models.answering.inference import open_net
+        from models.answering.open import open_net
 
         options = self.options
         net = open_net(path, engine=options.engine, device=options.device, threads=options.threads)
@@ -338,7 +338,7 @@ class Thinkers:
 
 def turned(net: Any, symmetries: int) -> Any:
     """The mean over so many orientations; a search has a parameter of its own for that."""
-    from models.answering.inference import SymmetryEnsemble
+    from models.answering.ensemble import SymmetryEnsemble
 
     return SymmetryEnsemble(net, symmetries) if symmetries != 1 else net
 

@@ -1,18 +1,22 @@
-"""Callbacks of training: averaged weights, checkpoints that a kill can't spoil, and an orderly
-stop on SIGTERM and Ctrl-C.
-"""
+"""`Checkpoints`: files that a kill can't spoil, and an orderly stop on SIGTERM and Ctrl-C."""
 
 import math
 import signal
 from pathlib import Path
 from typing import Any
 
-import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
-from torch import Tensor
 
 from data.base.errors import Mistake
 from models.files.seal import seal
+from models.learning.exact_resume import (
+    ResumableModule,
+    is_accumulating,
+    largest_over_processes,
+    undo_failed_batch,
+    validate,
+    validates_now,
+)
 from models.learning.learner import Diverged
 
 
@@ -25,98 +29,23 @@ class TrainingStopped(Exception):
         self.step = step
 
 
-class WeightAverage(Callback):
-    """A moving average of weights and statistics, which validation uses and checkpoints hold as
-    `state_dict`.
-
-    The weights that learn are beside it, as `learning_state`. The average begins short and grows
-    to 1 / (1 - decay) steps.
-    """
-
-    def __init__(self, decay: float = 0.999):
-        self.decay = decay
-        self.average: dict[str, Tensor] = {}
-        self.steps = 0  # optimiser steps taken into the average
-        self.swapped = False  # whether the module has the average now
-
-    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if not self.average:
-            self.average = {
-                name: value.detach().clone() for name, value in pl_module.state_dict().items()
-            }
-        self.average = {name: value.to(pl_module.device) for name, value in self.average.items()}
-
-    @torch.no_grad()
-    def on_train_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
-    ) -> None:
-        if trainer.global_step == self.steps:  # gradients are being accumulated
-            return
-        self.steps = trainer.global_step
-        weight = 1 - min(self.decay, (1 + self.steps) / (10 + self.steps))
-        state = pl_module.state_dict()
-        moving = [name for name, value in state.items() if value.is_floating_point()]
-        torch._foreach_lerp_(
-            [self.average[name] for name in moving], [state[name] for name in moving], weight
-        )
-        for name in state.keys() - set(moving):
-            self.average[name].copy_(state[name])
-
-    @torch.no_grad()
-    def swap(self, pl_module: LightningModule) -> None:
-        for name, value in pl_module.state_dict().items():
-            kept = value.clone()
-            value.copy_(self.average[name])
-            self.average[name].copy_(kept)
-        self.swapped = not self.swapped
-
-    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if self.average:
-            self.swap(pl_module)
-
-    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if self.average:
-            self.swap(pl_module)
-
-    def on_exception(
-        self, trainer: Trainer, pl_module: LightningModule, exception: BaseException
-    ) -> None:
-        if self.swapped:  # raised in the middle of a validation; a checkpoint may be saved next
-            self.swap(pl_module)
-
-    def on_save_checkpoint(
-        self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
-    ) -> None:
-        checkpoint["learning_state"] = checkpoint["state_dict"]
-        checkpoint["state_dict"] = dict(self.average)
-
-    def on_load_checkpoint(
-        self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
-    ) -> None:
-        self.average = {name: value.clone() for name, value in checkpoint["state_dict"].items()}
-        pl_module.load_state_dict(checkpoint.get("learning_state", checkpoint["state_dict"]))
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"steps": self.steps}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.steps = int(state_dict["steps"])
-
-
 class NoObjective(Mistake):
-    """What decides which checkpoint is the best is not measured."""
+    """The metric that chooses the best checkpoint is not measured."""
 
 
 class Checkpoints(Callback):
-    """`best.ckpt` by a metric of validation, `last.ckpt` every so many steps, after validations
-    and at the end, and `step_<n>.ckpt` if they are to stay.
+    """Writes `best.ckpt`, `last.ckpt` and, if asked for, `step_<n>.ckpt`.
+
+    - `best.ckpt` after the best validation so far, by the metric `monitor`.
+    - `last.ckpt` every `every_steps` steps, after each validation, at the end, and before each
+      validation except the final one: a run that is killed during validation repeats it when it
+      is resumed.
+    - `step_<n>.ckpt` every `keep_every_steps` steps; these stay.
 
     Each is written under another name, gets its checksum and is then renamed. On SIGTERM and
-    Ctrl-C the step in progress is finished, `last.ckpt` written and `TrainingStopped` raised.
-    `last.ckpt` is also written before each validation but that at the end, so that whoever dies in
-    one does it when the run goes on; a signal breaks it off, unless there are several processes,
-    which wait for its end. A second signal ends at once. Must be the last callback, to save what
-    others have done.
+    Ctrl-C the step in progress is finished, `last.ckpt` written and `TrainingStopped` raised. A
+    signal also cuts a validation off, except with several processes: they finish it. A second
+    signal ends at once. This must be the last callback, because it saves what others have done.
     """
 
     def __init__(
@@ -138,10 +67,10 @@ class Checkpoints(Callback):
         self.best: float | None = None
         self.stopped_by: int | None = None
         self.saved_at = -1  # step of last.ckpt
-        self.seen = -1  # the step after which this was last called
+        self.seen = -1  # the last step after which this was called
         self.stepping = False  # whether weights are being changed
         self.validation_due = False  # from before a validation to its end
-        # all is saved; only what loggers are told after the step is waited for
+        # all is saved; the run stops once loggers were told of the step
         self.stopping = False
         self.handlers: dict[int, Any] = {}
 
@@ -150,14 +79,11 @@ class Checkpoints(Callback):
         for number in (signal.SIGTERM, signal.SIGINT):
             try:
                 self.handlers[number] = signal.signal(number, self.on_signal)
-            except ValueError:  # not in the main thread, where signals don't come
+            except ValueError:  # signals come to the main thread only
                 break
         if self.validation_due:
-            pl_module.take_random_state()  # type: ignore[operator]  # it draws from it, as it would have then
-            trainer.validating = True
-            trainer.fit_loop.epoch_loop.val_loop.run()
-            trainer.training = True
-            pl_module.keep_random_state()  # type: ignore[operator]
+            assert isinstance(pl_module, ResumableModule)
+            validate(trainer, pl_module)
 
     def on_signal(self, number: int, frame: Any) -> None:
         if self.stopped_by is not None:
@@ -187,9 +113,9 @@ class Checkpoints(Callback):
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         self.stepping = False
-        learner: Any = pl_module
-        learner.before = None
-        if trainer.global_step == self.seen:  # gradients are being accumulated, and would be lost
+        assert isinstance(pl_module, ResumableModule)
+        pl_module.undo_batch = None
+        if trainer.global_step == self.seen:  # accumulating: a checkpoint would lose gradients
             return
         self.seen = trainer.global_step
         if not validates_now(trainer):
@@ -210,12 +136,10 @@ class Checkpoints(Callback):
     def must_stop(self, trainer: Trainer) -> bool:
         if trainer.world_size == 1:
             return self.stopped_by is not None
-        # one process may be told and not the others: they agree now and then
+        # a signal may reach only some of the processes: they agree every ten steps
         if trainer.global_step % 10:
             return False
-        number = torch.tensor(self.stopped_by or 0, device=trainer.strategy.root_device)
-        number = trainer.strategy.reduce(number, reduce_op="max")
-        self.stopped_by = int(number) or None
+        self.stopped_by = largest_over_processes(trainer, self.stopped_by or 0) or None
         return self.stopped_by is not None
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -243,21 +167,16 @@ class Checkpoints(Callback):
         self, trainer: Trainer, pl_module: LightningModule, exception: BaseException
     ) -> None:
         self.give_back_signals()
-        alone = trainer.world_size == 1  # others would have to answer
         if isinstance(exception, Diverged | NoObjective) or self.stepping or self.seen < 0:
             # what was saved before is better: the run has left the finite numbers, or not begun
             return
-        if alone and trainer.state.fn == "fit" and trainer.global_step not in (0, self.saved_at):
-            progress = trainer.fit_loop.epoch_loop.batch_progress
-            if progress.current.completed % trainer.accumulate_grad_batches:
-                return  # gradients of the batches before would be lost
-            learner: Any = pl_module
-            if learner.before is not None:  # the batch that failed was never there
-                learner.before()
-                counts: Any
-                for counts in (progress.current, progress.total):
-                    counts.ready = counts.started = counts.processed = counts.completed
-            self.save(trainer, "last")
+        if trainer.world_size > 1 or trainer.state.fn != "fit":  # others would have to answer
+            return
+        if trainer.global_step in (0, self.saved_at) or is_accumulating(trainer):
+            return
+        assert isinstance(pl_module, ResumableModule)
+        undo_failed_batch(trainer, pl_module)
+        self.save(trainer, "last")
 
     def give_back_signals(self) -> None:
         for number, handler in self.handlers.items():
@@ -265,16 +184,16 @@ class Checkpoints(Callback):
         self.handlers = {}
 
     def save(self, trainer: Trainer, name: str) -> None:
-        """All processes call this; the first one writes.
+        """Write a checkpoint. All processes call this, the first one writes.
 
-        A net that has left the finite numbers replaces none that had not.
+        Raises `Diverged`, and leaves the older file, if a weight is not finite.
         """
         if not all(
             bool(value.isfinite().all()) for value in trainer.lightning_module.state_dict().values()
         ):
             raise Diverged(
-                f"a weight is no number any more after step {trainer.global_step:,}: try a smaller learning rate; "
-                f"{name}.ckpt is as it was"
+                f"a weight is no number any more after step {trainer.global_step:,}: "
+                f"try a smaller learning rate; {name}.ckpt is as it was"
             )
         path = self.folder / f"{name}.ckpt"
         waiting = path.with_suffix(".tmp")
@@ -297,13 +216,3 @@ class Checkpoints(Callback):
         best = state_dict["best"] if same else None  # numbers of different metrics do not compare
         self.best = None if best is None else float(best)
         self.validation_due = bool(state_dict.get("validation_due", False))
-
-
-def validates_now(trainer: Trainer) -> bool:
-    """Whether Lightning validates after the batch that just ended."""
-    every = (
-        trainer.val_check_batch
-        if trainer.enable_validation and trainer.check_val_every_n_epoch is None
-        else None
-    )
-    return every is not None and (trainer.fit_loop.total_batch_idx + 1) % every == 0
