@@ -152,7 +152,7 @@ def read_game(path: Path) -> "GameRecord":
 
 def check_moves(record: "GameRecord", komi: float, options: dict[str, Any]) -> None:
     """Before any thinking: an illegal move may be the last one."""
-    from mcts.play.positions import walk
+    from mcts.play.replay import walk
     from pipelines.analysing.rows import last_move
 
     last = last_move(record, options)

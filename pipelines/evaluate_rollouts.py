@@ -149,7 +149,7 @@ def game(options: dict[str, Any], players: dict[str, Any], odds: Any, number: in
     game.
     """
     from data.game.board import Board
-    from mcts.play.rollout_player import RolloutPlayer
+    from mcts.play.thinkers.rollout import RolloutThinker
     from mcts.search.protocols import Limits
 
     board = Board(options["board"], komi=options["komi"])
@@ -158,7 +158,7 @@ def game(options: dict[str, Any], players: dict[str, Any], odds: Any, number: in
         board.play(int(rng.choice(board.legal_points())))
     policys = 1 if number % 2 == 0 else -1
     thinkers = {
-        colour: RolloutPlayer(
+        colour: RolloutThinker(
             players[name],
             board.size,
             odds=odds if name == "policy" else None,

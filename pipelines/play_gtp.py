@@ -96,7 +96,8 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
 def make_player(
     options: dict[str, Any], thinkers: Thinkers, log: Callable[[str], None]
 ) -> "Player":
-    from mcts.play.player import Manners, Player
+    from mcts.play.manners import Manners
+    from mcts.play.player import Player
 
     keys = (
         "seconds",
@@ -134,7 +135,7 @@ def make_ahead(make: Callable[[], "Player"], log: Callable[[str], None]) -> "Fut
         made.set_result(player)
         try:
             started = time.monotonic()
-            name = player.thinker.name
+            name = player.load_thinker().name
             log(f"ready: {name}, {time.monotonic() - started:.1f} s")
         except Exception as error:  # it will be tried again, and told, when a move is asked for
             log(f"not ready: {error}")

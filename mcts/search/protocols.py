@@ -2,7 +2,7 @@
 by and what it reports.
 
     net        planes of many positions -> log-probabilities or values    (models/answering/inference.py has such ones)
-    thinker    a board -> a report                                        (search.py; policy_player.py without a search)
+    thinker    a board -> a report                                        (search.py; play/thinkers without a search)
     player     a game, clocks and manners around a thinker                (player.py; engine.py speaks for it)
 
 Points are 0..360 row by row from the top left, 361 is pass. Values are from -1 to +1 for the

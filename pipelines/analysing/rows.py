@@ -22,7 +22,7 @@ from data.game.coords import BLACK, PASS, to_gtp
 from data.records.record import GameRecord
 from mcts.play.commentary import score_lead
 from mcts.play.dead_stones import judge, to_result
-from mcts.play.positions import walk
+from mcts.play.replay import walk
 from mcts.search.protocols import Candidate, Limits, Report, Thinker
 from pipelines.engine.thinkers import Thinkers
 from pipelines.shell.console import BuildProgress

@@ -16,7 +16,7 @@ import numpy as np
 
 from data.game.coords import BLACK, PASS, from_gtp, to_gtp
 from data.records.record import GameRecord
-from mcts.play.positions import replay
+from mcts.play.replay import replay
 from mcts.search.protocols import Candidate
 from pipelines.analysing.rows import Analysis
 from pipelines.analysing.table import share

@@ -254,7 +254,8 @@ class Thinkers:
         self.nets: dict[str, Any] = {}
 
     def __call__(self, size: int) -> Any:
-        from mcts.play.policy_player import PolicyPlayer, RandomPlayer
+        from mcts.play.thinkers.policy import PolicyThinker
+        from mcts.play.thinkers.random import RandomThinker
 
         options = self.options
         params = options.search
@@ -264,10 +265,10 @@ class Thinkers:
             return warm(self.make_search(params, nets, size), size)
         if "policy" not in nets:
             self.log(f"there is no policy net for {size}x{size}: moves are random")
-            return warm(RandomPlayer(seed=options.seed), size)
+            return warm(RandomThinker(seed=options.seed), size)
         policy = turned(nets["policy"], options.symmetries)
         return warm(
-            PolicyPlayer(
+            PolicyThinker(
                 policy,
                 temperature=options.temperature,
                 seed=options.seed,
@@ -348,7 +349,7 @@ def warm(thinker: Any, size: int) -> Any:
     """
     from data.game.board import Board
     from mcts.play.dead_stones import judge
-    from mcts.play.policy_player import sensible_moves
+    from mcts.play.judgement import sensible_moves
     from mcts.search.protocols import Limits
 
     # however long it takes: with a time it would end before all has run

@@ -16,7 +16,7 @@ from data.game.board import Board
 from data.game.coords import BLACK, WHITE, from_gtp
 from data.records.record import GameRecord
 from data.records.sgf import ReadOptions, read_games
-from mcts.play.policy_player import sensible_moves
+from mcts.play.judgement import sensible_moves
 from mcts.search.protocols import Candidate, Limits, Report, Watch
 from pipelines import analyze_game
 from pipelines.analysing.rows import Analysis

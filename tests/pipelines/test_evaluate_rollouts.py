@@ -13,7 +13,7 @@ from data.game.board import Board
 from data.game.coords import PASS
 from data.patterns.files import PatternWeights, read_patterns, write_patterns
 from data.patterns.patterns import first_of_slots, harvest
-from mcts.play.rollout_player import AT_A_TIME, RolloutPlayer
+from mcts.play.thinkers.rollout import AT_A_TIME, RolloutThinker
 from mcts.rollouts.policy import PatternPriors
 from mcts.rollouts.threads import UniformRollouts
 from mcts.search.protocols import Limits
@@ -44,7 +44,7 @@ def ran(tmp_path: Path, *overrides: str) -> dict[str, Any]:
 def test_the_player_takes_what_it_can_capture() -> None:
     board = Board(5, komi=0.5)
     board.setup(black=[7, 11, 13, 2], white=[12, 20, 21])  # 12 has one liberty, 17
-    report = RolloutPlayer(UniformRollouts(), 5).think(board, Limits(simulations=800))
+    report = RolloutThinker(UniformRollouts(), 5).think(board, Limits(simulations=800))
     assert report.best.move == 17 and report.best.visits > report.simulations / len(
         report.candidates
     )
@@ -65,7 +65,7 @@ def test_what_the_policy_would_play_is_looked_at_longer(made: tuple[Path, Path])
             return self.all
 
     def visits(odds: Sure | None, simulations: int = 200) -> dict[int, int]:
-        report = RolloutPlayer(UniformRollouts(), 5, odds=odds).think(
+        report = RolloutThinker(UniformRollouts(), 5, odds=odds).think(
             Board(5, komi=0.5), Limits(simulations=simulations)
         )
         return {candidate.move: candidate.visits for candidate in report.candidates}
@@ -80,7 +80,7 @@ def test_what_the_policy_would_play_is_looked_at_longer(made: tuple[Path, Path])
 def test_the_player_passes_where_nothing_is_left_or_the_game_is_won() -> None:
     board = Board(5, komi=0.5)
     board.setup(black=[p for p in range(25) if p not in (0, 12)])
-    player = RolloutPlayer(UniformRollouts(), 5)
+    player = RolloutThinker(UniformRollouts(), 5)
     assert [c.move for c in player.think(board, Limits(simulations=20)).candidates] == [PASS]
     board = Board(5, komi=0.5)
     board.play(12)
@@ -89,7 +89,7 @@ def test_the_player_passes_where_nothing_is_left_or_the_game_is_won() -> None:
 
 
 def test_the_player_stops_when_told_and_repeats_itself() -> None:
-    player, board = RolloutPlayer(UniformRollouts(), 5), Board(5)
+    player, board = RolloutThinker(UniformRollouts(), 5), Board(5)
     stop = Limits()
     seen = []
 

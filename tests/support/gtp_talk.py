@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mcts.gtp.commands import COMMANDS
 from mcts.gtp.engine import Engine
-from mcts.play.player import Manners, Player
-from mcts.play.policy_player import RandomPlayer
+from mcts.gtp.session import COMMANDS
+from mcts.play.manners import Manners
+from mcts.play.player import Player
+from mcts.play.thinkers.random import RandomThinker
 from mcts.search.protocols import Thinker
 
 # An answer as GTP wants it: the sign, the id, then lines that are not empty and hold no control
@@ -27,7 +28,7 @@ class Talk:
     def __init__(self, size: int = 5, thinker: Thinker | None = None, **manners: object):
         self.out = io.BytesIO()
         self.said: list[str] = []
-        thinker = thinker or RandomPlayer(seed=1)
+        thinker = thinker or RandomThinker(seed=1)
         self.player = Player(
             lambda size: thinker, Manners(**manners), size=size, log=self.said.append
         )  # type: ignore[arg-type]

@@ -18,8 +18,9 @@ from data.features.alphago48 import PlaneEncoder
 from data.game.board import Board
 from data.game.coords import BLACK, WHITE, from_gtp, to_gtp
 from mcts.play.clock import TimeRules
-from mcts.play.player import Manners, Player
-from mcts.play.policy_player import PolicyPlayer
+from mcts.play.manners import Manners
+from mcts.play.player import Player
+from mcts.play.thinkers.policy import PolicyThinker
 from mcts.search.fakes import Broken, Bursts, FakePolicy, FakeValue, Late, Silent, Uneven, Wrapped
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Net
@@ -79,7 +80,7 @@ def ask_all(lines: Iterator[str], talk: Talk) -> None:
 
 def attack_with_lines(count: int, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    thinker = PolicyPlayer(FakePolicy({0: 0.3}), FakeValue(), seed=seed) if seed % 2 else None
+    thinker = PolicyThinker(FakePolicy({0: 0.3}), FakeValue(), seed=seed) if seed % 2 else None
     ask_all(damaged_lines(count, seed), Talk(thinker=thinker, agreed=seed % 3 != 0))
     assert not list(folder.iterdir())
 

@@ -21,11 +21,12 @@ from hydra import compose, initialize_config_dir
 
 from data.game.board import Board
 from data.game.coords import BLACK, PASS, WHITE, from_gtp, to_gtp
-from mcts.gtp.commands import COMMANDS
 from mcts.gtp.engine import CONTROL, Engine
+from mcts.gtp.session import COMMANDS
 from mcts.play.commentary import Wanted, to_cgos, to_kata, to_lz, to_table
-from mcts.play.player import RESIGN, Choice, Manners, Player
-from mcts.play.policy_player import RandomPlayer
+from mcts.play.manners import RESIGN, Manners
+from mcts.play.player import Choice, Player
+from mcts.play.thinkers.random import RandomThinker
 from mcts.search.fakes import FakePolicy, FakeValue
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Candidate, Limits, Report, Watch
@@ -359,7 +360,7 @@ def test_an_analysis_ends_with_the_input() -> None:
 
 
 def test_a_thinker_that_is_done_at_once_still_answers_until_the_next_line() -> None:
-    sink, source, thread = serve(RandomPlayer(seed=0))
+    sink, source, thread = serve(RandomThinker(seed=0))
     sink.write(b"lz-analyze\n")
     assert source.readline() == b"=\n" and source.readline().startswith(b"info move ")
     sink.write(b"\nprotocol_version\nquit\n")
@@ -589,9 +590,9 @@ def test_rules_that_were_told_say_what_handicap_stones_are_worth() -> None:
         talk.ask(f"kgs-rules {rules}")
         assert talk.ask("final_score") == score, rules
     talk.ask("kgs-rules chinese")
-    assert talk.player.position(WHITE).komi == 4.5 and talk.ask("get_komi") == "0.5"
+    assert talk.player.game.position(WHITE).komi == 4.5 and talk.ask("get_komi") == "0.5"
     talk.ask("clear_board")
-    assert talk.player.position(BLACK).komi == 0.5
+    assert talk.player.game.position(BLACK).komi == 0.5
 
 
 def test_rules_do_not_make_a_player_agree_who_was_told_not_to() -> None:

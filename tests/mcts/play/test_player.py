@@ -15,9 +15,13 @@ from data.game.coords import BLACK, PASS, WHITE, from_gtp, to_gtp
 from data.records.sgf import ReadOptions, read_games
 from data.records.sgf_writer import write_game
 from mcts.play.clock import TimeRules
-from mcts.play.player import RESIGN, Manners, Player, first_of, ways_to_take
-from mcts.play.policy_player import PolicyPlayer, RandomPlayer, sensible_moves
-from mcts.play.positions import free_handicap_points, handicap_points, walk
+from mcts.play.handicap import free_handicap_points, handicap_points
+from mcts.play.judgement import sensible_moves
+from mcts.play.manners import RESIGN, Manners, first_of, ways_to_take
+from mcts.play.player import Player
+from mcts.play.replay import walk
+from mcts.play.thinkers.policy import PolicyThinker
+from mcts.play.thinkers.random import RandomThinker
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Candidate, Limits, Report, Watch
 from mcts.search.search import Search
@@ -461,7 +465,7 @@ def test_a_clock_does_not_run_while_nets_load() -> None:
     player.set_time(TimeRules("absolute", 0.4))
     assert made == [5] and player.genmove(BLACK).move == 0 and not player.sides[BLACK].clock.flagged
     player.known.clear()
-    threading.Thread(target=lambda: player.thinker).start()
+    threading.Thread(target=player.load_thinker).start()
     while len(made) < 2:
         time.sleep(0.001)
     choice = player.genmove(BLACK)
@@ -533,7 +537,7 @@ def test_superko_is_not_held_against_others_and_never_broken_oneself(rule: str) 
     player.play(retake, WHITE)  # the position before Black took it is back
     loaded = player_with(Scripted((take, 0.5)), size=5)
     loaded.set_rules("positional", agreed=True)
-    loaded.load(player.record())
+    loaded.load(player.game.record())
     loaded.set_rules(rule, agreed=True)
     for one in (player, loaded):
         assert not one.board.is_legal(take, BLACK)
@@ -558,9 +562,9 @@ def test_pondering_ends_before_the_next_turn() -> None:
     thinker = Ponderer((0, 0.0), (2, 0.0))
     player = player_with(thinker, ponder=True)
     player.genmove(BLACK)
-    assert player.pondering is not None
+    assert player.pondering.runs
     player.play(1, WHITE)
-    assert player.pondering is None and len(thinker.seen) == 2 and thinker.seen[1].to_play == WHITE
+    assert not player.pondering.runs and len(thinker.seen) == 2 and thinker.seen[1].to_play == WHITE
     assert player.genmove(BLACK).move == 2
     started = time.monotonic()
     player.close()
@@ -620,13 +624,13 @@ def test_free_handicap_is_as_many_as_have_room_each_by_itself(size: int) -> None
 def test_a_record_is_loaded_as_far_as_wanted_and_written_as_it_was() -> None:
     player = player_with(Scripted(), size=9)
     player.place(dict.fromkeys(handicap_points(3, 9), BLACK), WHITE)
-    random = RandomPlayer(seed=3)
+    random = RandomThinker(seed=3)
     for _ in range(20):
         player.play(
-            random.think(player.position(player.board.to_play), Limits()).best.move,
+            random.think(player.game.position(player.board.to_play), Limits()).best.move,
             player.board.to_play,
         )
-    record = player.record(black="a", white="b")
+    record = player.game.record(black="a", white="b")
     read = read_games(write_game(record).encode(), source="x", options=ReadOptions(size=9))[0]
     other = player_with(Scripted(), size=9)
     other.load(read)  # type: ignore[arg-type]
@@ -639,8 +643,8 @@ def test_a_record_is_loaded_as_far_as_wanted_and_written_as_it_was() -> None:
     assert len(list(walk(record, 7.5))) == 21
 
 
-def test_the_policy_player_takes_the_best_sensible_move() -> None:
-    thinker = PolicyPlayer(FakePolicy())
+def test_the_policy_thinker_takes_the_best_sensible_move() -> None:
+    thinker = PolicyThinker(FakePolicy())
     board, drawn = board_from("""
         . X a . .
         X X . . .
@@ -657,7 +661,7 @@ def test_the_policy_player_takes_the_best_sensible_move() -> None:
 def test_a_board_of_another_size_leaves_no_thinker_behind() -> None:
     closed: list[int] = []
 
-    class Closing(RandomPlayer):
+    class Closing(RandomThinker):
         def __init__(self, size: int):
             super().__init__()
             self.size = size
@@ -678,7 +682,7 @@ def test_a_temperature_varies_openings_from_game_to_game_and_a_seed_repeats_them
     games = []
     for seed in (1, 1, 2):
         player = Player(
-            lambda size, seed=seed: PolicyPlayer(FakePolicy(), temperature=1.0, seed=seed),
+            lambda size, seed=seed: PolicyThinker(FakePolicy(), temperature=1.0, seed=seed),
             Manners(),
             size=9,
         )
@@ -690,8 +694,8 @@ def test_a_temperature_varies_openings_from_game_to_game_and_a_seed_repeats_them
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_policy_players_end_their_games(seed: int) -> None:
-    thinker = RandomPlayer(seed=seed)
+def test_policy_thinkers_end_their_games(seed: int) -> None:
+    thinker = RandomThinker(seed=seed)
     player = Player(lambda size: thinker, Manners(), size=7)
     for _ in range(400):
         player.genmove(player.board.to_play)
