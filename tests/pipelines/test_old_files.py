@@ -34,8 +34,8 @@ ANSWERS = json.loads((FILES / "answers.json").read_text(encoding="utf-8"))
 ROWS = np.array(ANSWERS["rows"])
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 SCRIPTS = sorted(
-    re.fullmatch(r"pipelines\.(\w+):main", entry)[1] for entry in PROJECT["scripts"].values()
-)  # type: ignore[index]
+    {entry.removeprefix("lambdago:") for entry in PROJECT["scripts"].values()} - {"main"}
+)
 WITH_KEYS = [name for name in SCRIPTS if (ROOT / "conf" / f"{name}.yaml").exists()]
 
 OLD_MATCH = [
