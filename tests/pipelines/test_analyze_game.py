@@ -16,11 +16,12 @@ from data.game.board import Board
 from data.game.coords import BLACK, WHITE, from_gtp
 from data.records.record import GameRecord
 from data.records.sgf import ReadOptions, read_games
+from mcts.play.analysis import Analysis
 from mcts.play.judgement import sensible_moves
 from mcts.search.protocols import Candidate, Limits, Report, Watch
 from pipelines import analyze_game
-from pipelines.analysing.rows import Analysis
-from pipelines.analyze_game import GameError, named
+from pipelines.analysing.game import GameError, read_game
+from pipelines.analyze_game import named
 from pipelines.drawing import fonts
 from pipelines.drawing.game_board import moment_of
 from pipelines.shell.script import CONF
@@ -77,7 +78,7 @@ def config(tmp_path: Path, *overrides: str) -> Any:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyze_game.Thinkers, "__call__", lambda self, size: Known())
+    monkeypatch.setattr(analyze_game.ThinkerMaker, "__call__", lambda self, size: Known())
 
 
 @pytest.mark.usefixtures("known")
@@ -168,7 +169,7 @@ def test_the_score_and_the_points_lost(
             owner = np.full(81, 1 - 0.1 * board.ply, np.float32)
             return replace(super().think(board, *others, **more), owner=owner)
 
-    monkeypatch.setattr(analyze_game.Thinkers, "__call__", lambda self, size: Scored())
+    monkeypatch.setattr(analyze_game.ThinkerMaker, "__call__", lambda self, size: Scored())
     found = analyze_game.run(config(tmp_path))
     scores = [row["score"] for row in (*found["moves"], found["end"])]
     assert scores == pytest.approx([81 * (1 - 0.1 * k) - 6.5 for k in range(6)])
@@ -538,7 +539,7 @@ def test_board_adds_a_picture_and_leaves_the_figures_as_they_are(tmp_path: Path)
 
 def test_the_board_is_that_before_the_move_and_shares_add_up(tmp_path: Path) -> None:
     config(tmp_path)
-    record = analyze_game.read_game(tmp_path / "a game.sgf")
+    record = read_game(tmp_path / "a game.sgf")
     rows = [
         {"number": n, "move": "A1", "loss": loss} for n, loss in ((2, 0.3), (3, 0.8), (4, None))
     ]

@@ -18,6 +18,7 @@ from mcts.rollouts.policy import PatternPriors
 from mcts.rollouts.threads import UniformRollouts
 from mcts.search.protocols import Limits
 from pipelines import evaluate_rollouts
+from pipelines.shell.options import OptionError
 from pipelines.shell.script import CONF
 from tests.support.tiny_dataset import make_dataset
 
@@ -137,7 +138,7 @@ def test_nothing_to_do_and_wrong_numbers_are_one_line(
         (["rollouts=0"], "rollouts=0"),
         (["opening=30"], "opening=30"),
         (["komi=x"], "komi=x"),
-        (["rollout=null"], "rollout=None"),
+        (["rollout=null"], "rollout=null"),
     ):
-        with pytest.raises(evaluate_rollouts.RolloutError, match=word):
+        with pytest.raises(OptionError, match=word):
             ran(tmp_path, f"rollout={made[1]}", *overrides)

@@ -9,7 +9,8 @@ import pytest
 
 from mcts.search.params import SearchParams
 from mcts.search.search import Search
-from pipelines.engine.thinkers import NoSuchNet, open_search
+from pipelines.engine.net_files import NoSuchNet
+from pipelines.engine.thinkers import open_search
 from pipelines.shell.options import OptionError
 from pipelines.shell.script import ROOT
 

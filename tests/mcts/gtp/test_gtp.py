@@ -31,6 +31,11 @@ from mcts.search.fakes import FakePolicy, FakeValue
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Candidate, Limits, Report, Watch
 from mcts.search.search import Search
+from pipelines.analysing.options import AnalysisOptions
+from pipelines.engine.net_files import NoSuchNet, find_nets
+from pipelines.engine.options import GtpOptions, read_options
+from pipelines.engine.player import make_player
+from pipelines.engine.thinkers import ThinkerMaker
 from pipelines.shell.options import OptionError
 from pipelines.shell.script import CONF, plain
 from tests.support.boards import scaled
@@ -861,16 +866,13 @@ def test_where_nobody_takes_what_is_logged_the_game_goes_on(errors: str) -> None
     [("policy", "value.json"), ("value", "policy.int8.onnx"), ("rollout", "tree.safetensors")],
 )
 def test_a_net_of_another_kind_is_refused_before_the_game(key: str, file: str) -> None:
-    from pipelines import play_gtp
-    from pipelines.engine import thinkers
-
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("play_gtp", [f"{key}={ROOT / 'models' / 'pretrained' / file}"])
     with pytest.raises(
-        thinkers.NoSuchNet,
+        NoSuchNet,
         match=f"a {Path(file).name.split('.')[0]} net, where a {key} net is wanted",
     ):
-        thinkers.thinker_options(play_gtp.checked(plain(cfg)))
+        find_nets(read_options(GtpOptions, plain(cfg)))
 
 
 @pytest.mark.parametrize("wrong", ["boardsize=30", "search.lam=2", "search.deterministic=true"])
@@ -887,18 +889,15 @@ def test_the_script_refuses_wrong_settings_in_one_line(wrong: str) -> None:
     "seconds=nan", "seconds=inf", "seconds=null", "komi=nan", "engine=fast", "device=gpu7",
 ])  # fmt: skip
 def test_what_a_search_cannot_do_is_said_before_it_begins(wrong: str) -> None:
-    from pipelines import analyze_game, play_gtp
-    from pipelines.engine import thinkers
-
     overrides = ["policy=none", wrong.replace("search.threads", "+search.threads")]
     with initialize_config_dir(str(CONF), version_base="1.3"):
         configs = (
             compose("play_gtp", overrides),
             compose("analyze_game", [*overrides, "game=x.sgf", "output=x"]),
         )
-    for pipeline, cfg in zip((play_gtp, analyze_game), configs, strict=True):
+    for kind, cfg in zip((GtpOptions, AnalysisOptions), configs, strict=True):
         with pytest.raises(OptionError) as error:
-            thinkers.thinker_options(pipeline.checked(plain(cfg)))  # type: ignore[attr-defined]
+            find_nets(read_options(kind, plain(cfg)))
         assert wrong.lstrip("+").split("=")[0].removeprefix("search.") in str(
             error.value
         ) and "\n" not in str(error.value)
@@ -906,12 +905,10 @@ def test_what_a_search_cannot_do_is_said_before_it_begins(wrong: str) -> None:
 
 @pytest.mark.parametrize("wrong", ["resign=5", "resign=-1.1", "lag=nan", "log=[5]"])
 def test_what_a_player_cannot_do_is_said_before_it_begins(wrong: str) -> None:
-    from pipelines import play_gtp
-
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("play_gtp", [wrong])
     with pytest.raises(OptionError, match=wrong.split("=")[0]):
-        play_gtp.checked(plain(cfg))
+        read_options(GtpOptions, plain(cfg))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes break in other ways elsewhere")
@@ -952,20 +949,15 @@ def test_ctrl_c_ends_the_script_with_a_word(line: str) -> None:
 
 
 def test_a_repeatable_search_is_counted_not_timed() -> None:
-    from pipelines import play_gtp
-
     with initialize_config_dir(str(CONF), version_base="1.3"):
         given = ["search.deterministic=true", "threads=1", "policy=none"]
         timed, right = compose("play_gtp", given), compose("play_gtp", [*given, "simulations=50"])
     with pytest.raises(OptionError, match="simulations="):
-        play_gtp.checked(plain(timed))
-    assert play_gtp.checked(plain(right))["seconds"] is None
+        read_options(GtpOptions, plain(timed))
+    assert read_options(GtpOptions, plain(right)).seconds is None
 
 
 def test_settings_reach_the_player() -> None:
-    from pipelines import play_gtp
-    from pipelines.engine import thinkers
-
     with initialize_config_dir(str(CONF), version_base="1.3"):
         given = [
             "temperature=0.5",
@@ -975,10 +967,8 @@ def test_settings_reach_the_player() -> None:
             "boardsize=5",
             "policy=none",
         ]
-        options = play_gtp.checked(plain(compose("play_gtp", given)))
-    player = play_gtp.make_player(
-        options, thinkers.Thinkers(thinkers.thinker_options(options), print), print
-    )
+        options = read_options(GtpOptions, plain(compose("play_gtp", given)))
+    player = make_player(options, ThinkerMaker(options, print), print)
     assert (
         player.manners == Manners(seconds=None, simulations=7, temperature=0.5, ponder=True)
         and player.board.size == 5

@@ -483,7 +483,7 @@ def test_another_size_of_board_has_its_thinker_before_the_clock_runs(how: str) -
     assert made == []
     player.set_time(TimeRules("absolute", 10.0))
     other = Player(lambda size: Scripted(), size=9)
-    player.new_game(9) if how == "new game" else player.load(other.record())
+    player.new_game(9) if how == "new game" else player.load(other.game.record())
     assert made == [7, 9] and player.sides[BLACK].clock.main == 10
     player.genmove(BLACK)
     assert made == [7, 9]
@@ -542,7 +542,7 @@ def test_superko_is_not_held_against_others_and_never_broken_oneself(rule: str) 
     for one in (player, loaded):
         assert not one.board.is_legal(take, BLACK)
         report = Search(SearchParams(threads=1, deterministic=True)).think(
-            one.position(BLACK), Limits(simulations=200)
+            one.game.position(BLACK), Limits(simulations=200)
         )
         assert take not in {candidate.move for candidate in report.candidates}
         choice = one.genmove(BLACK)
@@ -637,7 +637,7 @@ def test_a_record_is_loaded_as_far_as_wanted_and_written_as_it_was() -> None:
     assert (
         other.board.colours() == player.board.colours()
     ).all() and other.board.hash == player.board.hash
-    assert other.record().handicap == 3
+    assert other.game.record().handicap == 3
     other.load(read, 5)  # type: ignore[arg-type]
     assert other.board.moves == player.board.moves[:5]
     assert len(list(walk(record, 7.5))) == 21
