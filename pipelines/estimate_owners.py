@@ -1,4 +1,8 @@
-"""Who owned each point when games were over: `python pipelines/estimate_owners.py dataset=datasets/kgs.h5`."""
+"""Who owned each point when the games of a dataset were over.
+
+`python pipelines/estimate_owners.py dataset=datasets/kgs.h5` writes a file for value nets to learn
+from.
+"""
 
 import os
 import sys

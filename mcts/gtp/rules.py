@@ -1,7 +1,7 @@
 """GTP commands about rules, by KGS's names or as KataGo's JSON fields.
 
-    kgs-rules, kata-set-rules NAME     the nearest rules that the engine has; the log names differences
-    kata-set-rules {...}               exactly these rules, or an error that names what is impossible
+    kgs-rules, kata-set-rules NAME     the nearest rules possible; the log names differences
+    kata-set-rules {...}               exactly these, or an error that names what is impossible
     kata-set-rule FIELD VALUE          one field of them
     kata-get-rules                     the rules in force, as JSON
 

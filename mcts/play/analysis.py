@@ -103,7 +103,10 @@ def analyse(
 
 
 def check_moves(record: GameRecord, komi: float, last: int) -> tuple[int, str]:
-    """Return how many of the first `last` moves are legal, and why the next is not ('': all are)."""
+    """Return how many of the first `last` moves are legal, and why the next one is not.
+
+    The reason is '' if all are.
+    """
     legal = 0
     try:
         for legal, _ in enumerate(walk(record, komi)):

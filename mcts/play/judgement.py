@@ -18,7 +18,10 @@ QUICK = 100  # rollouts that find dead stones, where a move is waiting
 
 
 def sensible_moves(board: Board, packed: np.ndarray | None = None) -> list[int]:
-    """Return the sensible points of the player to move; `packed` are the board's planes, if known."""
+    """Return the sensible points of the player to move.
+
+    `packed` are the board's planes, if the caller has them already.
+    """
     packed = PlaneEncoder().packed(board) if packed is None else packed
     sensible = (packed[:, SENSIBLE // 8] >> (7 - SENSIBLE % 8)) & 1
     sensible[useless_moves(board, board.to_play)] = 0

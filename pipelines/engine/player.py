@@ -1,4 +1,4 @@
-"""The player of a GTP engine: made from options, in a thread, so that the engine answers at once."""
+"""The player of a GTP engine, made in a thread, so that the engine answers at once."""
 
 import threading
 import time
