@@ -1,7 +1,7 @@
 """What a rollout policy is worth, against uniformly random rollouts.
 
-`python pipelines/evaluate_rollouts.py dataset=datasets/kgs.h5` plays games, and judges positions and
-ends of recorded games.
+`python pipelines/evaluate_rollouts.py dataset=datasets/kgs.h5` plays games, and judges positions
+and ends of recorded games.
 """
 
 import json

@@ -128,7 +128,7 @@ def without(board: Board, dead: list[int]) -> Board:
 def mean_owners(
     board: Board, rollouts: Rollouts, count: int = ROLLOUTS, seed: int = 0
 ) -> np.ndarray:
-    """Return the mean owner over rollouts, Black and White moving first in turn, float32 [points]."""
+    """Return mean owners over rollouts, float32 [points]; the colours take turns to move first."""
     boards, state = new_boards(AT_A_TIME, board.size), new_state(seed)
     balances, sums = np.zeros(AT_A_TIME, np.int32), np.zeros(VERTICES, np.int32)
     for done in range(0, count, AT_A_TIME):
