@@ -218,7 +218,7 @@ def show_moves(summary: dict[str, Any]) -> None:
 
 def show_sample(rows: Rows, options: dict[str, Any], seed: int) -> dict[str, Any]:
     from data.dataset.sample import take_sample
-    from data.game.board import draw
+    from data.game.diagram import draw
 
     sample = take_sample(rows, rows.choose(options["sample"], options["split"], seed))
     written = [  # before anything is shown: what can't be written is then the only line

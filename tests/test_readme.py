@@ -219,7 +219,8 @@ def composed(script: str, arguments: Words) -> DictConfig:
                 f"{override.get_key_element()}={next(override.sweep_string_iterator())}"
             )
         elif override.is_sweep_override():
-            overrides.append(f"{override.get_key_element()}={override.value().start}")  # type: ignore[union-attr]
+            start = override.value().start  # type: ignore[union-attr]
+            overrides.append(f"{override.get_key_element()}={start}")
         else:
             overrides.append(str(override.input_line))
     with initialize_config_dir(str(CONF), version_base="1.3"):
@@ -299,7 +300,7 @@ def test_every_command_of_a_page_runs(page: str, tmp_path: Path) -> None:
 
 
 def prepared(of_page: list[Words]) -> list[Words]:
-    """Each command once, after those that make the dataset and the run that a page may begin with."""
+    """Each command once, after those that make the dataset and the run that the page needs."""
     build = ["pipelines/build_dataset.py", "source=games/", "output=datasets/kgs.h5"]
     train = ["pipelines/train_model.py", "model=policy_resnet", "dataset=datasets/kgs.h5"]
     needs_run = any("<run>" in word for words in of_page for word in words)

@@ -199,8 +199,8 @@ class Analyst:
     def think(self, board: Board) -> Report:
         shown = board.copy()
         shown.ko_rule = "positional"  # limits the search's own moves; the record's are played
-        if shown.record["passes"]:  # a search would judge whether to end the game with another pass
-            shown.record["passes"] = 0
+        if shown.passes:  # a search would judge whether to end the game with another pass
+            shown.reopen()
             self.thinker.forget()
         return self.thinker.think(shown, self.limits)
 

@@ -56,7 +56,7 @@ class Game:
         board = self.counted()
         board.to_play = colour
         if board.ended:
-            board.record["passes"] = 0
+            board.reopen()
         return board
 
     def play(self, move: int, colour: int) -> None:

@@ -50,7 +50,7 @@ def draw(weights: np.ndarray, temperature: float, random: np.random.Generator) -
 
 def has_passed(board: Board) -> bool:
     """Whether the last move was a pass."""
-    return bool(board.record["passes"][0])
+    return board.passes > 0
 
 
 def is_won(board: Board, rollouts: Rollouts | None = None, *, agreed: bool = True) -> bool:

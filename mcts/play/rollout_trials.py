@@ -153,9 +153,9 @@ def count_endings(
     def work(number: int) -> list[bool]:
         game = chosen[number]
         games.replay(game)  # raises with the name of a game that is not legal
-        moves, colours, *_ = games.game(game)
+        recorded = games.game(game)
         board = Board(file.size, komi=float(komi[game]), ko="simple")
-        for move, colour in zip(moves, colours, strict=True):
+        for move, colour in zip(recorded.moves, recorded.colours, strict=True):
             board.play(int(move), int(colour))
         scores = [judge(board, rollouts).score for rollouts in players]
         return [abs(score - margin[game]) <= ALIKE for score in scores]

@@ -15,7 +15,7 @@ from data.base.random_kernels import new_state
 from data.dataset.games import Games
 from data.dataset.layout import DatasetFile
 from data.dataset.owners import SURE
-from data.game.board_kernels import VERTICES, new_boards, to_vertex
+from data.game.board_kernels import VERTICES, new_boards, vertices
 from data.records.metadata import to_margin
 from mcts.rollouts.policy import PolicyRollouts, RolloutPolicy
 
@@ -43,7 +43,6 @@ def estimate(
     usable = np.flatnonzero(file.games["value"][:])
     owners = np.zeros((len(file.games["value"]), file.size**2), np.int8)
     means = np.zeros(len(owners), np.float32)
-    vertices = np.array([to_vertex(point, file.size) for point in range(file.size**2)])
 
     def work(job: int) -> int:
         boards = new_boards(rollouts, file.size)
@@ -57,7 +56,7 @@ def estimate(
             for k in range(rollouts):
                 playing.run(boards, k, 1, balances[k : k + 1], ends[k], state)
             weights = believed(balances - white_has[game], winner[game], margin[game], doubt)
-            owners[game] = np.rint(weights @ ends[:, vertices] * SURE)
+            owners[game] = np.rint(weights @ ends[:, vertices(file.size)] * SURE)
             means[game] = balances.mean() - white_has[game]
         return len(part)
 

@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 
 from data.base.errors import Mistake
+from data.records.load import NoGame, load_record
 from data.records.record import GameRecord
-from mcts.gtp.commands import NoGame, load_record
 from mcts.play.analysis import check_moves, last_move
 from pipelines.analysing.options import AnalysisOptions
 

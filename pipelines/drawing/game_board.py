@@ -3,7 +3,8 @@
 - Left: the board. A disc stands on each point that the search considered, the stronger the larger
   its share of the visits (of the policy where nothing was searched). Letters name the best moves, a
   red ring the move that was played.
-- Right: Black's chance to win over the game with the move marked, and a table of the lettered moves.
+- Right: Black's chance to win over the game with the move marked, and a table of the lettered
+  moves.
 """
 
 import math
@@ -30,7 +31,7 @@ INCHES = (12.0, 6.6)
 DOTS = 100  # an inch
 SHADES = 256  # of the PNG's palette, which makes the file four times as small
 BOARD = (0.005, 0.015, 0.53, 0.885)  # left, bottom, width, height, of the picture
-CURVE = (0.595, 0.50, 0.385, 0.39)
+CURVE = (0.595, 0.50, 0.385, 0.36)
 TABLE = (0.575, 0.015, 0.42, 0.39)
 LETTERS = "ABCDE"
 SMALLEST = 0.005  # a share below it has neither disc nor letter
@@ -57,7 +58,7 @@ class Moment:
         return [(letter, best, part) for letter, best, part in named if part >= SMALLEST]
 
     def shares(self) -> list[float]:
-        """Of each candidate: its share of the visits, or of the policy where there was no search."""
+        """Each candidate's share of the visits, or of the policy where there was no search."""
         if not self.searched:
             return [candidate.prior for candidate in self.candidates]
         visits = sum(candidate.visits for candidate in self.candidates)
@@ -67,7 +68,10 @@ class Moment:
 def moment_of(
     record: GameRecord, komi: float, analysis: Analysis, wanted: int | str
 ) -> Moment | None:
-    """Move `wanted` of the record, or with `worst` the one that cost most; None if it was not judged."""
+    """Move `wanted` of the record, or with `worst` the one that cost most.
+
+    None if the analysis has not judged that move.
+    """
     rows = analysis.rows
     index = most_costly(rows) if wanted == "worst" else int(wanted) - rows[0]["number"]
     if index is None or index >= len(rows) or not analysis.candidates[index]:
@@ -114,11 +118,11 @@ def game_board(
 
 
 def write_png(path: Path, pixels: np.ndarray) -> None:
-    from PIL import Image
+    from PIL import Image  # comes with Matplotlib
 
-    Image.fromarray(np.ascontiguousarray(pixels)).quantize(
-        SHADES, dither=Image.Dither.NONE, kmeans=3
-    ).save(path, optimize=True)
+    image = Image.fromarray(np.ascontiguousarray(pixels))
+    few = image.quantize(SHADES, dither=Image.Dither.NONE, kmeans=3)
+    few.save(path, optimize=True)
 
 
 # --- the board
@@ -147,8 +151,8 @@ def draw_position(axes: Any, moment: Moment) -> None:
         axes.add_patch(disc)
         if letter:
             ink = "white" if heat > 0.45 else INK
-            axes.text(column, row + 0.02, letter, fontsize=11, fontweight="bold", color=ink,
-                      ha="center", va="center")  # fmt: skip
+            style = {"fontsize": 11, "fontweight": "bold", "ha": "center", "va": "center"}
+            axes.text(column, row + 0.02, letter, color=ink, **style)
     played = from_gtp(moment.row["move"], size)
     if played != PASS:
         row, column = divmod(played, size)
@@ -188,8 +192,17 @@ def draw_curve(axes: Any, moment: Moment, rows: Sequence[Row], end: Row | None) 
     if moment.row["value"] is not None:
         axes.plot(number, 50 * (moment.row["value"] + 1), "o", color=RED, ms=9, zorder=6)
     is_late = number > (rows[0]["number"] + rows[-1]["number"]) / 2
-    axes.annotate(f"move {number}", (number, 101.5), (-5 if is_late else 5, 0), ha="right" if is_late else "left",
-                  va="bottom", textcoords="offset points", fontsize=10, color=RED, annotation_clip=False)  # fmt: skip
+    axes.annotate(
+        f"move {number}",
+        (number, 101.5),
+        (-5 if is_late else 5, 0),
+        textcoords="offset points",
+        ha="right" if is_late else "left",
+        va="bottom",
+        fontsize=10,
+        color=RED,
+        annotation_clip=False,
+    )
     axes.set_ylim(0, 100)
     axes.set_yticks(range(0, 101, 25))
     axes.set_xlim(rows[0]["number"] - 1, plies[-1] + 1)
@@ -227,7 +240,9 @@ def draw_table(axes: Any, moment: Moment) -> None:
     axes.set_ylim(0, 1)
     size, sign = len(moment.colours), BLACK if moment.row["colour"] == "B" else -BLACK
     places = (0.04, 0.17, 0.37, 0.60, 0.66)
-    names = ("", "move", "visits" if moment.searched else "policy", "Black wins", "and then")
+    names = ("", "move", "visits", "Black wins", "and then")
+    if not moment.searched:
+        names = ("", "move", "policy", "", "")
     height = 1 / (len(LETTERS) + 3.4)
 
     def write(line: float, cells: Sequence[str], colour: str = INK, weight: str = "normal") -> None:
