@@ -232,8 +232,9 @@ def test_a_komi_that_is_not_known_is_not_shown_as_if_it_were(
 
 @pytest.mark.usefixtures("known")
 def test_what_its_author_wrote_beside_the_game_stays(tmp_path: Path) -> None:
-    """Comments in front of ours, variations beside ours; what was preferred to a costly move can
-    be clicked through.
+    """The author's comments stand before ours, and variations beside ours.
+
+    What was preferred to a costly move can be clicked through.
     """
     analyze_game.run(config(tmp_path))
     game = sgf.Sgf_game.from_bytes((tmp_path / "out" / "a game.analysis.sgf").read_bytes())
@@ -296,8 +297,9 @@ def test_passes_that_end_the_game_cost_nothing_and_tell_the_score(
 
 @pytest.mark.usefixtures("known")
 def test_handicap_stones_are_paid_for_where_area_is_counted(tmp_path: Path) -> None:
-    """Else a finished game would be told to have ended otherwise than its players counted: here 26
-    points of territory and 36.
+    """Without them, a finished game would get another result than its players counted.
+
+    Here there are 26 points of territory and 36.
     """
     walls = "".join(f";W[e{row}];B[d{row}]" for row in "abcdefgh") + ";W[ei]"
     for rules, result in (("Japanese", "W+10.5"), ("Chinese", "W+11.5"), ("NZ", "W+9.5")):
@@ -416,9 +418,7 @@ def test_names_that_no_font_writes_are_colours_in_the_chart(
 
 
 def test_a_font_that_was_installed_since_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Matplotlib keeps its list of fonts from an earlier run; here one from which the font is
-    missing.
-    """
+    """Matplotlib keeps its list of fonts from an earlier run; the font is missing there."""
     from matplotlib import font_manager
 
     for known in (fonts.families, fonts.characters, fonts.look_for_new):

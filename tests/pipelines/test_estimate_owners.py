@@ -1,6 +1,4 @@
-"""Who owned what when a game was over: against games whose end leaves no doubt, and files that are
-not what they should be.
-"""
+"""Who owned what when a game was over: games whose end leaves no doubt, and unfit files."""
 
 from pathlib import Path
 from typing import Any
@@ -51,9 +49,7 @@ def build(folder: Path, records: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def walled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One game, passed out: a wall from top to bottom, Black's to the left, and one dead black
-    stone to the right.
-    """
+    """A finished game: a wall from top to bottom, Black's to the left, a dead stone to the right."""
     folder = tmp_path_factory.mktemp("walled")
     (folder / "records").mkdir()
     black = [(row, WALL - 1) for row in range(9)] + [DEAD]
@@ -95,8 +91,9 @@ def test_rollouts_that_end_as_the_game_did_are_believed() -> None:
 
 
 def lead(folder: Path, header: str, doubt: float = 1.0, setup: str = "") -> float:
-    """Black's area less White's by the owners of an open game: few stones, and rollouts that end
-    in all ways.
+    """Return Black's area less White's, by the owners of an open game.
+
+    It has few stones, and rollouts that end in all ways.
     """
     folder.mkdir()
     (folder / "records").mkdir()

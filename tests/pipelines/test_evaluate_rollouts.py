@@ -55,9 +55,7 @@ def test_the_player_takes_what_it_can_capture() -> None:
 
 
 def test_what_the_policy_would_play_is_looked_at_longer(made: tuple[Path, Path]) -> None:
-    """A policy that thinks alike of all moves changes nothing, and one that is sure of one changes
-    what little is known.
-    """
+    """A policy without preferences changes nothing; one that is sure of a move gets it tried."""
 
     class Sure:
         def __init__(self, odds: list[float]):

@@ -1,6 +1,4 @@
-"""A search for programs: the lines of `mcts/README.md` run as they stand, and what can't be opened
-is named.
-"""
+"""A search for programs: the lines of `mcts/README.md` run, and errors name what is wrong."""
 
 import re
 from pathlib import Path

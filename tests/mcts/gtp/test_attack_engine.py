@@ -1,7 +1,7 @@
-"""What a controller, a clock, a net or the system can do to the engine: fuzzed lines, broken nets,
-closed and full outputs.
+"""What a controller, a clock, a net or the system can do to the engine.
 
-All is drawn from seeds. The fast set does a small part; `-m slow` does the rest.
+Fuzzed lines, broken nets, closed and full outputs, all drawn from seeds. The fast set does a small
+part; `-m slow` does the rest.
 """
 
 import os
@@ -140,7 +140,7 @@ SAID = (
 
 
 def play_against(kind: str, which: str, lam: float) -> None:
-    """Six moves of a game: two with time, two in time trouble, two with a clock that has run out."""
+    """Play six moves: two with time, two in time trouble, two with a clock that has run out."""
     policy, value = (
         FakePolicy({12: 0.5}),
         FakeValue(lambda own, other: float(own.sum() - other.sum()) / 25),

@@ -88,9 +88,7 @@ class Honest(Player):
 
 
 def fuzz_a_search(count: int, seed: int) -> None:
-    """Lines through `Engine.serve`, with searches behind it that may ponder: an answer to each,
-    and nothing else.
-    """
+    """Send lines through `Engine.serve` to searches that may ponder: each gets one answer."""
     params = SearchParams(threads=1, nodes=300, n_thr=2, leaves=4, seed=seed)
     said: list[str] = []
     thinkers = lambda size: Search(params, policy=FakePolicy(), value=FakeValue())  # noqa: E731

@@ -9,7 +9,10 @@ from tests.support.gtp_talk import Searching, Talk
 
 
 def test_what_the_nets_alone_say() -> None:
-    """White's view; a policy net that likes C4, turned or not, and a value net that counts stones."""
+    """Values are White's.
+
+    The policy net likes C4, turned or not; the value net counts stones.
+    """
     search = Search(
         SearchParams(threads=1),
         policy=FakePolicy({7: 0.5}),

@@ -7,9 +7,7 @@ from tests.support.gtp_talk import Talk
 
 
 def test_rules_that_were_told_say_what_handicap_stones_are_worth() -> None:
-    """Black's four stones own the board: 81 points less komi, and less what White is given for
-    them.
-    """
+    """Black's four stones own the board: 81 points less komi and less their compensation."""
     talk = Talk(9)
     talk.ask("komi 0.5")
     talk.ask("fixed_handicap 4")

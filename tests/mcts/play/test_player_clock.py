@@ -106,9 +106,7 @@ def test_with_no_time_left_a_thinker_that_fails_or_is_not_there_is_replaced(
 
 
 def test_time_rules_told_again_in_the_middle_of_a_game_change_nothing() -> None:
-    """Some controllers tell them before each move, and what is left after them, cut to whole
-    seconds.
-    """
+    """Some controllers send them before each move, and then the time left in whole seconds."""
     rules = TimeRules("absolute", 10.0)
     player = player_with(Scripted((0, 0.0), (1, 0.0)))
     player.set_time(rules)
@@ -166,8 +164,9 @@ def test_another_size_of_board_has_its_thinker_before_the_clock_runs(how: str) -
 
 
 def test_making_a_thinker_costs_time_but_is_not_learnt_as_an_overrun() -> None:
-    """One that could not be made when the clock was set, and is in the first move: the moves after
-    it have their time.
+    """A thinker that could not be made when the clock was set is made in the first move.
+
+    The moves after it have their full time.
     """
     moments, tries = [0.0], []
     thinker = Scripted(*[(point, 0.0) for point in (0, 2, 4)])
