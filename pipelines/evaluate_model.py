@@ -21,7 +21,7 @@ from omegaconf import DictConfig
 
 from data.base.atomic import write_text
 from data.base.errors import Mistake
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from models.answering.inference import SYMMETRIES, Inference, from_safetensors, open_net
 from models.answering.pattern_policy import PatternPolicy
 from models.exporting.export import CHECKSUM

@@ -28,7 +28,7 @@ from omegaconf import DictConfig
 
 from data.base import atomic
 from data.base.errors import Mistake
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from models.answering.inference import Inference, is_of_patterns, open_net, open_patterns
 from models.exporting.export import CHECKSUM
 from models.files.card import SUFFIXES, Card, describe, find_card, read_card, write_card
@@ -324,7 +324,7 @@ def sample(
     file: DatasetFile, split: str, count: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Packed planes, colours to move and komi of about so many random positions."""
-    from data.loading.loader import read_labels, read_rows
+    from data.dataset.positions import read_labels, read_rows
     from data.loading.order import hashed, key
 
     first, stop = file.split_rows[split]

@@ -32,7 +32,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
-from data.base.words import count_of
+from data.base.text import count_of
 from mcts.gtp.arguments import MAX_KOMI
 from mcts.play.clock import TimeRules, describe
 from pipelines import play_gtp

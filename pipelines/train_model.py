@@ -224,7 +224,7 @@ def complete(cfg: DictConfig) -> None:
     """Fill in what follows from the dataset and the number of devices, and check what can be
     checked before torch is loaded.
     """
-    from data.dataset.layout import DatasetFile
+    from data.dataset.file import DatasetFile
 
     check_numbers(cfg)
     for key in ("dataset", "start", "loader.owners"):

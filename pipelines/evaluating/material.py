@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from data.dataset.file import DatasetFile
 from data.dataset.games import Games
-from data.dataset.layout import DatasetError, DatasetFile
-from data.loading.loader import LoadedPool, read_labels
+from data.dataset.layout import DatasetError
+from data.dataset.positions import read_labels
+from data.loading.loader import LoadedPool
 from data.loading.order import EVALUATION_ROWS, key, shuffled
 from data.records.metadata import from_rank
 from models.answering.inference import Inference, SymmetryEnsemble

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
 
-from data.dataset.layout import DatasetError, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
 from data.game.board import Board
 from data.game.coords import PASS
 from data.patterns.files import PatternWeights, read_patterns, write_patterns

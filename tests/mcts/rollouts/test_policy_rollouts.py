@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from data.base.random_kernels import new_state
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.game import symmetry
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards, to_vertex
@@ -25,7 +25,7 @@ from data.patterns.vocabulary import PatternError, Words, first_of_slots
 from data.records.record import GameRecord
 from data.records.sgf import ReadOptions, read_games
 from data.sources import find
-from data.sources.members import Limits
+from data.sources.guard import Limits
 from mcts.rollouts import policy_kernels as kernels
 from mcts.rollouts import weights_kernels
 from mcts.rollouts.policy import PolicyRollouts, RolloutPolicy

@@ -14,7 +14,7 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import open_dict
 
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.features.alphago48 import PlaneEncoder
 from data.features.feature_set import PLANES
 from data.game.board import Board
@@ -452,8 +452,8 @@ def test_an_onnx_file_is_played_with_without_torch(made):
 
 
 def readme_example() -> str:
-    """The README's program that uses the nets that ship."""
-    blocks = (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
+    """The program of `models/README.md` that uses the nets that ship."""
+    blocks = (ROOT / "models" / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
     return next(block.partition("```")[0] for block in blocks if "InferenceSession" in block)
 
 

@@ -21,7 +21,7 @@ import torch
 from hydra import compose, initialize_config_dir
 from onnx import TensorProto, helper, numpy_helper
 
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.patterns.files import PatternWeights, read_patterns, write_patterns
 from data.patterns.vocabulary import Words, first_of_slots
 from models.answering.engines import OnnxEngine

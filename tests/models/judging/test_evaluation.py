@@ -14,7 +14,8 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import open_dict
 
-from data.dataset.layout import DatasetError, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
 from models.answering.inference import open_net
 from models.files.checkpoint import make_net
 from models.judging.scores import (

@@ -11,8 +11,8 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
+from data.dataset.file import DatasetFile
 from data.dataset.games import Games
-from data.dataset.layout import DatasetFile
 from data.loading.pattern_datamodule import PatternDataModule
 from models.answering.inference import NetFileError, open_net
 from models.learning.callbacks import TrainingStopped

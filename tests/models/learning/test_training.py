@@ -22,7 +22,7 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from models.files.checkpoint import (
     CheckpointError,
     load_learner,

@@ -1,8 +1,8 @@
 """Open only what lies in an HDF5 file itself: `open_group`, `open_dataset`, `find_outside`.
 
 HDF5 follows links to other files, and it reads the numbers of a dataset from other files if the
-dataset says so. So a file of a stranger could make a program read any file of its user, or wait
-for a pipe. The writer of this project uses neither. Both are refused before HDF5 looks there:
+dataset asks for it. So a stranger's file could make a program read any file of its user, or wait
+for a pipe. This project writes neither. Both are refused before HDF5 follows them:
 
     links       hard links alone; no soft, external or user-defined ones
     layouts     compact, contiguous and chunked; no virtual datasets, which are made up of others
@@ -44,8 +44,9 @@ def check_link(parent: h5g.GroupID, name: bytes) -> None:
 
 
 def check_storage(dataset: h5d.DatasetID) -> None:
-    """Asks for how a dataset was created, and nothing else: its shape alone may make HDF5 open
-    other files.
+    """Raise `Outside` by how the dataset was created.
+
+    Nothing else is asked: even its shape may make HDF5 open other files.
     """
     created = dataset.get_create_plist()
     if created.get_layout() not in LAYOUTS:

@@ -1,13 +1,18 @@
-"""Text from outside, made safe to show: `visible`."""
+"""Text for people: `count_of` for numbers with their nouns, `visible` for text from strangers."""
 
 import unicodedata
 
-# Unicode's categories: controls, formats such as turning the direction, surrogates; line separators
+# Unicode's categories that show nothing: controls and formats, line and paragraph separators
 HIDDEN = ("C", "Zl", "Zp")
 
 
+def count_of(count: int, noun: str) -> str:
+    """`1 game`, `3,214 games`, `0 games`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def visible(text: str, keep: str = "") -> str:
-    """The text with invisible and terminal-steering characters spelled out: `\\x1b`, `\\u202e`.
+    """Spell out every character that shows nothing or steers a terminal, as `\\x1b` or `\\u202e`.
 
     Characters in `keep` are left alone.
     """

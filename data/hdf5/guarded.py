@@ -33,7 +33,7 @@ class DamagedHeap(OSError):
 
 
 def guarded(path: Path, read: Callable[[h5py.File], T]) -> T:
-    """What `read` returns for the opened file. Raises `OSError` and what else `read` raises."""
+    """Return `read(file)` for the opened file. Raises `OSError`, and whatever `read` raises."""
 
     def work() -> T:
         with HeapGuard(path) as guard:
@@ -100,9 +100,7 @@ class HeapGuard(io.RawIOBase):
         return data[before : before + length]
 
     def walk(self, address: int) -> None:
-        """Raise `DamagedHeap` unless the objects of the collection fill it exactly, as HDF5
-        believes.
-        """
+        """Raise `DamagedHeap` unless the objects fill the collection exactly, as HDF5 assumes."""
         if address in self.walked:
             return
         _, size = HEADER.unpack(
