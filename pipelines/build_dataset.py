@@ -23,13 +23,14 @@ from pipelines.shell import environment  # noqa: F401  (first: says what to do w
 # isort: split
 from omegaconf import DictConfig
 
-from data.base.words import count_of
-from data.build.builder import BuildOptions, PartSizes, build, report_path
+from data.base.text import count_of
+from data.build.builder import build
 from data.build.executors import Executor
-from data.build.parts import GameOptions, ValueOptions
+from data.build.options import BuildOptions, GameOptions, PartSizes, ValueOptions
+from data.build.work_folder import report_path
 from data.records.filters import Filters
 from data.records.sgf import ReadOptions
-from data.sources.members import Limits
+from data.sources.guard import Limits
 from pipelines.shell.console import BuildProgress, clock, console
 from pipelines.shell.options import convert, make
 from pipelines.shell.path_keys import command

@@ -19,8 +19,7 @@ import numpy as np
 from omegaconf import DictConfig
 from rich.text import Text
 
-from data.base.visible_text import visible
-from data.base.words import count_of
+from data.base.text import count_of, visible
 from data.dataset.game_list import write_list
 from data.dataset.rows import InspectionError, Rows, open_dataset
 from data.dataset.summary import summarise

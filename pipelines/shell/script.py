@@ -24,7 +24,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from data.base.visible_text import visible
+from data.base.text import visible
 from pipelines.shell import run_folders
 from pipelines.shell.environment import start_of_command
 from pipelines.shell.mistakes import CONF, explain
