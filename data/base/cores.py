@@ -3,7 +3,7 @@
     available_cores()   for processes of our own; hyperthreads count as cores
     compute_cores()     for threads of arithmetic; hyperthreads of one core count once
 
-Both heed the affinity of the process (`taskset`, Slurm) and the quota of its control group
+Both respect the affinity of the process (`taskset`, Slurm) and the quota of its control group
 (`docker --cpus=2`, systemd, Kubernetes).
 """
 

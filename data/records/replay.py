@@ -1,6 +1,6 @@
 """Is a record legal? `admit` plays it and keeps what the rules allow.
 
-Past this door an illegal move is a bug.
+Later code takes its records as legal: there an illegal move is a bug.
 """
 
 from dataclasses import replace

@@ -35,8 +35,8 @@ from data.patterns.features_kernels import (
 from data.patterns.files import PatternWeights, read_patterns, write_patterns
 from data.patterns.harvest import harvest
 from data.patterns.vocabulary import PatternError, Words, first_of_slots
-from data.records.replay_kernels import Moves
 from mcts.rollouts.uniform_kernels import is_sensible
+from tests.support.pattern_features import described, turned
 from tests.support.tiny_dataset import make_dataset
 
 
@@ -72,30 +72,6 @@ def recorded(file: DatasetFile, game: int, plies: int) -> Board:
     for move, colour in zip(moves[:plies], colours[:plies], strict=True):
         board.play(int(move), int(colour))
     return board
-
-
-def described(board: Board, tables: Tables, colour: int | None = None) -> np.ndarray:
-    """The features of the position on a board, by way of its moves."""
-    colour = colour or board.to_play
-    moves = np.array([move for move, _ in board.moves], np.int16)
-    colours = np.array([c for _, c in board.moves], np.int8)
-    none = np.zeros(0, np.int16)
-    game = Moves(board.size, moves, colours, none, none, none.astype(np.int8))
-    out = np.zeros((board.size**2, tables.slots), np.int32)
-    trail = kernels.new_trail()
-    fresh = Board(board.size).record.view(np.recarray)
-    taken = kernels.replay_trail(fresh, 0, game, len(moves), trail)
-    assert taken >= 0
-    kernels.describe(fresh[0], colour, trail, taken, tables.arrays, out)
-    return out
-
-
-def turned(board: Board, s: int, swap: int) -> Board:
-    """The same game seen from another side, and with colours exchanged where swap is -1."""
-    twin = Board(board.size, ko="simple")
-    for move, colour in board.moves:
-        twin.play(int(symmetry.forward(board.size)[s, move]), colour * swap)
-    return twin
 
 
 def test_sensible_surroundings_are_those_of_rollouts() -> None:
