@@ -78,8 +78,9 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     from pytorch_lightning import seed_everything
 
     from models.files.checkpoint import read_checkpoint
-    from models.learning.callbacks import Checkpoints, TrainingStopped
-    from models.learning.training_state import Restored, StateError, check_training_state
+    from models.learning.checkpoints import Checkpoints, TrainingStopped
+    from models.learning.exact_resume import Restored
+    from models.learning.training_state import StateError, check_training_state
     from models.learning.transfer import begin_with
 
     quieten()
@@ -151,7 +152,7 @@ def held_out(file: Any, before: Any) -> float | None:
     """The share of all games that neither this run nor the net before it has learned from; None
     where that is not known.
     """
-    from models.answering.inference import held_out_by
+    from models.files.provenance import held_out_by
 
     shares = [
         file.held_out("test", "validation"),
@@ -536,7 +537,7 @@ def introduce(
 ) -> None:
     """Write the configuration beside the checkpoints, and say what begins."""
     from models.files.card import weights_in_words
-    from models.files.checkpoint import count_plain_weights, count_weights
+    from models.nets.build import count_plain_weights, count_weights
 
     output = Path(cfg.output)
     if checkpoint is None and any((output / "checkpoints").glob("*.ckpt")):

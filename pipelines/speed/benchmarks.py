@@ -154,8 +154,9 @@ class Material:
         import torch
 
         from models.answering.engines import OnnxEngine
-        from models.answering.inference import card_of
-        from models.exporting.export import to_int8, to_onnx
+        from models.exporting.int8 import to_int8
+        from models.exporting.onnx import to_onnx
+        from models.files.open import card_of
         from models.nets.policy_net import PolicyNet
 
         torch.manual_seed(0)

@@ -13,7 +13,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.loggers import Logger, TensorBoardLogger
 from pytorch_lightning.utilities import rank_zero_only
 
-from models.learning.callbacks import Checkpoints
+from models.learning.checkpoints import Checkpoints
 
 COMPARED = (
     "dataset",

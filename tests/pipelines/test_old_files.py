@@ -23,7 +23,7 @@ import yaml
 from data.dataset.file import DatasetFile
 from data.dataset.games import Games
 from data.loading.datamodule import GoDataModule
-from models.answering.inference import open_net
+from models.answering.open import open_net
 from models.files.card import read_card
 from tests.pipelines.test_scripts import run_all
 from tests.support.damage import ROOT, script
