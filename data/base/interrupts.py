@@ -33,7 +33,7 @@ CODE = 130  # of a process that Ctrl-C ended: 128 and the number of the signal
 class State:
     held = False
     noted = False
-    raised = False  # by `check`, so that somebody is on the way out
+    raised = False  # by `check`, so the process is about to end
     # in a worker: an object whose `value` is not 0 once the work is called off
     flag: object = None
 
@@ -115,7 +115,7 @@ def over() -> None:
 
 
 def leave(*_: object) -> None:
-    # the interrupted code may be printing just now, or nobody reads
+    # the interrupted code may be printing just now, or the other end of the pipe is closed
     with contextlib.suppress(Exception):
         sys.stdout.flush()
     with contextlib.suppress(OSError):

@@ -16,7 +16,7 @@ def lazy(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` of the package.
 
-    `homes` has the module of each public name, below the package.
+    `homes` has the module of each name, below the package.
     """
 
     def find(name: str) -> Any:

@@ -126,7 +126,7 @@ class WorkFolder:
     def remove(self) -> None:
         for entry in self.entries():
             entry.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # somebody keeps something else there
+        with contextlib.suppress(OSError):  # other files lie there
             self.path.rmdir()
 
     def entries(self) -> list[Path]:

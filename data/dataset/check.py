@@ -117,7 +117,7 @@ def check_seal(rows: Rows, verdict: Verdict) -> Problems:
 
 
 def check_structure(rows: Rows) -> Problems:
-    """Types and shapes are checked by whoever opens a column."""
+    """Open every column, which checks its type and shape."""
     file = rows.file
     for columns in (file.games, file.states if rows.plain else file.positions):
         for name in columns.layout:

@@ -37,10 +37,8 @@ from data.records.splits import SPLITS
 class DatasetFile:
     """A dataset opened for reading.
 
-    Opens lazily in the process that reads, so that it may be handed to workers.
-
-    Gives out only columns of the type and shape that the layout says; every way to damage that
-    HDF5 reports is a `DatasetError`.
+    Every process opens the file for itself when it first reads, so it can be pickled to workers.
+    Any damage that HDF5 reports is a `DatasetError`.
     """
 
     def __init__(self, path: str | Path):
@@ -198,9 +196,9 @@ class DatasetFile:
 
         These are komi and what handicap stones are worth.
         """
-        told = zip(self.column("handicap").tolist(), self.column("rules"), strict=True)
+        pairs = zip(self.column("handicap").tolist(), self.column("rules"), strict=True)
         return self.column("komi") + np.array(
-            [to_compensation(handicap, rules) for handicap, rules in told], np.float32
+            [to_compensation(handicap, rules) for handicap, rules in pairs], np.float32
         )
 
     def identity(self) -> dict[str, Any]:

@@ -129,7 +129,7 @@ def make_factory(courier: Courier) -> Any:
 
         def write(self, data: bytes | bytearray) -> int:
             if courier.stopped.is_set():
-                raise InterruptedError("nobody reads on")
+                raise InterruptedError("the reader has stopped")
             self.total += len(data)
             if self.total <= courier.guard.limits.max_member_bytes:
                 self.buffer.write(data)

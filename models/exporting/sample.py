@@ -9,7 +9,7 @@ def sample(
     file: DatasetFile, split: str, count: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return packed planes, colours to move and komi of up to `count` positions of the split."""
-    from data.loading.loader import read_labels, read_rows
+    from data.dataset.positions import read_labels, read_rows
     from data.loading.order import hashed, key
 
     first, stop = file.split_rows[split]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from data.dataset.file import DatasetFile
-from data.loading.loader import read_labels
+from data.dataset.positions import read_labels
 from data.loading.order import key, shuffled
 from data.patterns.files import PatternWeights
 from mcts.play.rollout_trials import ALIKE, MatchRules, count_endings, mean_results, play_match
