@@ -3,7 +3,7 @@
 The input is uint8 [batch, size, size, planes], as the loader's kernel writes it: 0 or 1, but for
 komi. The graph casts it to float first. The batch is dynamic, and so is the size if the net takes
 several. A policy net answers with log-probabilities. Batch norm is folded into the convolutions.
-The file's metadata say all that in words (`models/files/interface.py`).
+The file's metadata describe all that in words (`models/files/interface.py`).
 
 torch, onnx and onnxruntime are imported where they are used: together they take seconds.
 """

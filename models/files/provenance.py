@@ -15,7 +15,7 @@ from models.files.card import Card, describe, find_card, read_card
 
 # The key of the checksum of the weights, in a card's `made` and in evaluations.
 CHECKSUM = "weights_sha256"
-# By kind of file: how the names of the engines begin that evaluations say answered from it.
+# By kind of file: how the name of the engine begins that an evaluation notes for it.
 JUDGED = {"weights": "torch", "onnx": "onnxruntime fp32", "int8": "onnxruntime int8"}
 
 Config = dict[str, Any]

@@ -1,4 +1,9 @@
-"""`WeightAverage`: a moving average of weights and statistics."""
+"""`WeightAverage`: a moving average of weights and statistics.
+
+Lightning's own `WeightAveraging` does not serve here: its first update copies the weights instead
+of averaging them, it does not swap back when a validation fails, it leaves the average in the
+module after training, and it can't read checkpoints with `learning_state`.
+"""
 
 from typing import Any
 
