@@ -1,1 +1,27 @@
-"""Tree search: tree, rollouts, player, GTP. Knows the game, not torch."""
+"""Tree search: tree, rollouts, player, GTP. It uses the game and no torch.
+
+Public names are imported when they are first used, so `import mcts` loads nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+from data.base.lazy import lazy
+
+if TYPE_CHECKING:
+    from mcts.play.player import Manners, Player
+    from mcts.search.params import SearchParams
+    from mcts.search.protocols import Limits
+    from mcts.search.search import Search
+
+__all__ = ["Limits", "Manners", "Player", "Search", "SearchParams"]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "Limits": "search.protocols",
+        "Manners": "play.player",
+        "Player": "play.player",
+        "Search": "search.search",
+        "SearchParams": "search.params",
+    },
+)

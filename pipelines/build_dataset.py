@@ -6,7 +6,8 @@ python pipelines/build_dataset.py source=games/ output=datasets/kgs.h5
 import os.path
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+if not __package__:  # run as a file
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from data.base import interrupts
 

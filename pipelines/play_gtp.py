@@ -16,7 +16,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+if not __package__:  # run as a file
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 
@@ -24,6 +25,7 @@ from pipelines.shell import environment  # noqa: F401  (first: says what to do w
 from omegaconf import DictConfig
 
 from data.base.cores import available_cores
+from data.base.version import version
 from pipelines.engine.thinkers import Thinkers, checked_numbers, counted, thinker_options
 from pipelines.shell.options import OptionError
 from pipelines.shell.script import explain, plain, script
@@ -168,16 +170,6 @@ def say(text: str) -> None:
         # in one piece: the game and the loading of nets speak from two threads
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
-
-
-def version() -> str:
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as of
-
-    try:
-        return of("lambdago")
-    except PackageNotFoundError:  # run from a checkout
-        return "from source"
 
 
 @script("play_gtp")

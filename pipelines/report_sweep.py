@@ -5,7 +5,8 @@ outputs/train_model/<time>_multirun`.
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+if not __package__:  # run as a file
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
 

@@ -14,7 +14,11 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+if not __package__:  # run as a file
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from pipelines.shell.environment import PACKAGE, PROGRAMS, ROOT, start_of_command
+
 IS_MODULE = __spec__ is not None and __name__ == "__main__"  # python -m pipelines.run_demo
 
 
@@ -92,9 +96,11 @@ def main() -> int:
     for folder in (RUN, MATCH):  # what an earlier demo trained and played
         shutil.rmtree(folder, ignore_errors=True)
     for number, (title, command) in enumerate(STEPS, 1):
-        line = [*script(command[0]), *command[1:]]
-        print(f"\n{number}/{len(STEPS)}  {title}\n$ {shlex.join(['python', *line])}\n", flush=True)
-        done = subprocess.run([sys.executable, *line], check=False)
+        program, *rest = [*script(command[0]), *command[1:]]
+        print(f"\n{number}/{len(STEPS)}  {title}\n$ {shlex.join([program, *rest])}\n", flush=True)
+        done = subprocess.run(
+            [sys.executable if program == "python" else program, *rest], check=False
+        )
         if done.returncode:
             print(f"\nthe demo stopped at step {number}", file=sys.stderr)
             return done.returncode
@@ -106,8 +112,12 @@ def main() -> int:
 
 
 def script(name: str) -> list[str]:
-    """How Python is told to run a script: as this one was told."""
-    return ["-m", f"pipelines.{name}"] if IS_MODULE else [shown(ROOT / "pipelines" / f"{name}.py")]
+    """Return the words that start a script, in the way in which this one was started."""
+    if Path(sys.argv[0]).name in PROGRAMS.values():
+        return start_of_command(name)
+    if IS_MODULE:
+        return ["python", "-m", f"{PACKAGE}.{name}"]
+    return ["python", shown(ROOT / "pipelines" / f"{name}.py")]
 
 
 def what_next() -> str:
@@ -115,7 +125,7 @@ def what_next() -> str:
     is_active = os.environ.get("VIRTUAL_ENV") == sys.prefix
     first = [] if is_active or not activate.is_file() else [f"  . {shlex.quote(shown(activate))}"]
     lines = [
-        shlex.join(["python", *script(name), *rest])
+        shlex.join([*script(name), *rest])
         for name, *rest in (("play_gtp",), ("train_model", "--help"))
     ]
     return "\n".join(["To go on:", *first, *(f"  {line}" for line in lines)])

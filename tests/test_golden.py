@@ -38,7 +38,9 @@ def test_golden_files_all_belong_to_a_test() -> None:
     assert not stale, f"no test compares {', '.join(sorted(stale))} in tests/golden; delete it"
 
 
-def test_a_golden_file_is_compared_or_rewritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_golden_file_is_compared_or_rewritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(AssertionError, match=r"\+\. X"):
         golden("board", ". X\n", folder=tmp_path)
@@ -102,10 +104,22 @@ def describe_search(lam: float) -> list[str]:
 def drawn(board: Board, report: Report) -> list[str]:
     """The board, and the moves that have visits; the others differ in nothing but their priors."""
     last = board.moves[-1][0] if board.moves else None
-    title = f"{colour_name(board.to_play)} to play" + (f" after {to_gtp(last, 7)}" if last is not None else "")
+    title = f"{colour_name(board.to_play)} to play" + (
+        f" after {to_gtp(last, 7)}" if last is not None else ""
+    )
     visited = sorted((c for c in report.candidates if c.visits), key=lambda c: (-c.visits, c.move))
-    table = to_table(replace(report, candidates=tuple(visited)), 7, rows=len(visited)).splitlines()[1:]
-    return ["", title, "", draw(board.colours(), last=last), "", *table, f"{len(report.candidates)} legal moves"]
+    table = to_table(replace(report, candidates=tuple(visited)), 7, rows=len(visited)).splitlines()[
+        1:
+    ]
+    return [
+        "",
+        title,
+        "",
+        draw(board.colours(), last=last),
+        "",
+        *table,
+        f"{len(report.candidates)} legal moves",
+    ]
 
 
 def colour_name(colour: int) -> str:
@@ -113,7 +127,9 @@ def colour_name(colour: int) -> str:
 
 
 def test_golden_tree_of_a_search() -> None:
-    lines = ["Policy net: fixed priors. Value net: the difference in stones, as a share of the board."]
+    lines = [
+        "Policy net: fixed priors. Value net: the difference in stones, as a share of the board."
+    ]
     for lam in (0.0, 0.5):
         lines += ["", "", *describe_search(lam)]
     golden("search_tree", "\n".join(lines))
@@ -243,7 +259,13 @@ MEASURED = (  # what differs from run to run or with versions of HDF5 and Zstand
 
 def test_golden_report_of_a_build(tmp_path: Path) -> None:
     write_folder(tmp_path / "games", {**contents(collect(12, moves=30, seed=5)), **BROKEN_RECORDS})
-    options = ["source=games", "output=games.h5", "size=9", "executor.workers=1", "splits.validation=0.2"]
+    options = [
+        "source=games",
+        "output=games.h5",
+        "size=9",
+        "executor.workers=1",
+        "splits.validation=0.2",
+    ]
     line = script("build_dataset", *options)
     done = subprocess.run(
         line, cwd=tmp_path, env={**os.environ, "COLUMNS": "80"},

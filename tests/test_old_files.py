@@ -31,7 +31,9 @@ FILES = ROOT / "tests" / "support" / "old_files"
 ANSWERS = json.loads((FILES / "answers.json").read_text(encoding="utf-8"))
 ROWS = np.array(ANSWERS["rows"])
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-SCRIPTS = sorted(re.fullmatch(r"pipelines\.(\w+):main", entry)[1] for entry in PROJECT["scripts"].values())  # type: ignore[index]
+SCRIPTS = sorted(
+    re.fullmatch(r"pipelines\.(\w+):main", entry)[1] for entry in PROJECT["scripts"].values()
+)  # type: ignore[index]
 WITH_KEYS = [name for name in SCRIPTS if (ROOT / "conf" / f"{name}.yaml").exists()]
 
 OLD_MATCH = [
@@ -45,7 +47,13 @@ CALLS = {
     "resume value": ("train_model", ["resume=value_run", "dataset=games.h5", "positions=480"]),
     "export": (
         "export_model",
-        ["checkpoint=nets/value.json", "dataset=games.h5", "output=again", "formats=[safetensors]", "parity=8"],
+        [
+            "checkpoint=nets/value.json",
+            "dataset=games.h5",
+            "output=again",
+            "formats=[safetensors]",
+            "parity=8",
+        ],
     ),
     "sweep": ("report_sweep", ["sweep"]),
     "match": ("play_match", OLD_MATCH),
@@ -73,25 +81,37 @@ class Scripts(NamedTuple):
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
     folder = tmp_path_factory.mktemp("old") / "files"
     shutil.copytree(FILES, folder)
-    match = folder / "match" / "match.json"  # names the programs by their paths, which are others on every machine
+    match = (
+        folder / "match" / "match.json"
+    )  # names the programs by their paths, which are others on every machine
     about = json.loads(match.read_text(encoding="utf-8"))
     for contestant in about["contestants"]:
         assert contestant["command"][:2] == ["python", "pipelines/play_gtp.py"]
         contestant["command"][:2] = script("play_gtp")
     match.write_text(json.dumps(about), encoding="utf-8")
     answers = run_all(list(CALLS.values()), folder)
-    return Scripts(folder, {call: Answer(*answer) for call, answer in zip(CALLS, answers, strict=True)})
+    return Scripts(
+        folder, {call: Answer(*answer) for call, answer in zip(CALLS, answers, strict=True)}
+    )
 
 
 # --- a dataset
 
 
 def test_an_old_dataset_is_sound(scripts: Scripts) -> None:
-    assert "games.h5: sound; 20 games, labels of 546 rows, planes of 546 rows" in scripts.good("inspect").replace("\n", " ")
+    assert "games.h5: sound; 20 games, labels of 546 rows, planes of 546 rows" in scripts.good(
+        "inspect"
+    ).replace("\n", " ")
 
 
 def test_an_old_dataset_gives_the_batches_that_it_gave() -> None:
-    batch = next(iter(GoDataModule(str(FILES / "games.h5"), batch_size=8, pool_rows=64, seed=1).train_dataloader()))
+    batch = next(
+        iter(
+            GoDataModule(
+                str(FILES / "games.h5"), batch_size=8, pool_rows=64, seed=1
+            ).train_dataloader()
+        )
+    )
     assert batch["planes"].shape == (8, 48, 9, 9)
     assert batch["row"].tolist() == [16, 42, 15, 50, 48, 47, 4, 40]
     assert batch["move"].tolist() == [8, 51, 79, 41, 38, 0, 52, 8]
@@ -106,7 +126,9 @@ def test_an_old_net_answers_what_it_answered(name: str) -> None:
     engine = "fp32" if expected["engine"] == "patterns" else expected["engine"]
     net: Any = open_net(FILES / name, engine=engine, device="cpu")
     with closing(DatasetFile(FILES / "games.h5")) as file:
-        game, ply, to_play = (file.positions[column][:][ROWS] for column in ("game", "ply", "to_play"))
+        game, ply, to_play = (
+            file.positions[column][:][ROWS] for column in ("game", "ply", "to_play")
+        )
         if expected["engine"] == "patterns":
             answers = net.answer_games(Games(file), game, ply)
         else:
@@ -125,17 +147,34 @@ def test_old_cards_tell_what_they_told(scripts: Scripts) -> None:
     assert value.compute["weights_to_learn"] == 1414
     scripts.good("export")
     again = read_card(scripts.folder / "again" / "value.json")
-    assert (again.compute, again.planes, again.weights) == (value.compute, value.planes, value.weights)
+    assert (again.compute, again.planes, again.weights) == (
+        value.compute,
+        value.planes,
+        value.weights,
+    )
 
 
 def test_old_nets_play() -> None:
-    nets = [f"{kind}={FILES / 'nets' / file}" for kind, file in (("policy", "policy.json"), ("value", "value.safetensors"))]
-    options = [*nets, f"rollout={FILES / 'nets' / 'rollout.safetensors'}", "tree=none", "seconds=null", "simulations=40"]
+    nets = [
+        f"{kind}={FILES / 'nets' / file}"
+        for kind, file in (("policy", "policy.json"), ("value", "value.safetensors"))
+    ]
+    options = [
+        *nets,
+        f"rollout={FILES / 'nets' / 'rollout.safetensors'}",
+        "tree=none",
+        "seconds=null",
+        "simulations=40",
+    ]
     commands = "boardsize 9\nplay b E5\ngenmove w\nfinal_score\nquit\n"
     line = script("play_gtp", *options, "boardsize=9", "threads=1", "device=cpu")
-    done = subprocess.run(line, input=commands, capture_output=True, text=True, timeout=120, cwd=FILES)
+    done = subprocess.run(
+        line, input=commands, capture_output=True, text=True, timeout=120, cwd=FILES
+    )
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"= \n\n= \n\n= [A-J][1-9]\n\n= [BW]\+[\d.]+\n\n= \n\n", done.stdout), done.stdout + done.stderr
+    assert re.fullmatch(r"= \n\n= \n\n= [A-J][1-9]\n\n= [BW]\+[\d.]+\n\n= \n\n", done.stdout), (
+        done.stdout + done.stderr
+    )
 
 
 # --- runs
@@ -159,13 +198,17 @@ def test_an_old_run_of_symmetric_layers_and_muon_resumes(scripts: Scripts) -> No
 def test_an_old_sweep_is_reported_as_before(scripts: Scripts) -> None:
     assert "best val/loss first" in scripts.good("sweep")
     for name in ("sweep.csv", "sweep.md"):
-        assert (scripts.folder / "sweep" / name).read_bytes() == (FILES / "sweep" / name).read_bytes()
+        assert (scripts.folder / "sweep" / name).read_bytes() == (
+            FILES / "sweep" / name
+        ).read_bytes()
 
 
 def test_an_old_match_continues(scripts: Scripts) -> None:
     """Nothing is left to play; the same figures come out of the old results."""
     assert "2 games, 2 played before" in scripts.good("match").replace("\n", " ")
-    found, before = (json.loads((at / "match" / "summary.json").read_text()) for at in (scripts.folder, FILES))
+    found, before = (
+        json.loads((at / "match" / "summary.json").read_text()) for at in (scripts.folder, FILES)
+    )
     assert found == before
 
 
@@ -177,15 +220,29 @@ def keys(values: dict[str, Any], group: str = "") -> list[str]:
     names = []
     for key, value in values.items():
         if key not in ("_target_", "_partial_"):
-            names += keys(value, f"{group}{key}.") if isinstance(value, dict) and value else [f"{group}{key}"]
+            names += (
+                keys(value, f"{group}{key}.")
+                if isinstance(value, dict) and value
+                else [f"{group}{key}"]
+            )
     return names
 
 
 def test_golden_command_line_has_every_key(tmp_path: Path) -> None:
     """Each script with its program and its keys; each choice of each group with its own."""
-    programs = {entry.removeprefix("pipelines.").removesuffix(":main"): name for name, entry in PROJECT["scripts"].items()}
-    calls = [(name, [argument]) for name in SCRIPTS for argument in ("--help", "--cfg=job")[: 1 + (name in WITH_KEYS)]]
-    said = {(name, how): Answer(*found) for (name, [how]), found in zip(calls, run_all(calls, tmp_path), strict=True)}
+    programs = {
+        entry.removeprefix("pipelines.").removesuffix(":main"): name
+        for name, entry in PROJECT["scripts"].items()
+    }
+    calls = [
+        (name, [argument])
+        for name in SCRIPTS
+        for argument in ("--help", "--cfg=job")[: 1 + (name in WITH_KEYS)]
+    ]
+    said = {
+        (name, how): Answer(*found)
+        for (name, [how]), found in zip(calls, run_all(calls, tmp_path), strict=True)
+    }
     assert all(answer.code in (0, None) for answer in said.values())
     lines = []
     for name in SCRIPTS:
@@ -194,7 +251,9 @@ def test_golden_command_line_has_every_key(tmp_path: Path) -> None:
         if name in WITH_KEYS:
             composed = yaml.safe_load(said[name, "--cfg=job"].out)
             lines += [f"  {key}" for key in sorted(keys(composed))]
-            assert all(f"{key}:" in help_text for key in composed), f"--help of {name} leaves keys out"
+            assert all(f"{key}:" in help_text for key in composed), (
+                f"--help of {name} leaves keys out"
+            )
         else:
             lines += ["  " + re.sub(rf"^.*{name}\.py", f"{name}.py", help_text.splitlines()[0])]
         lines += [""]
@@ -202,5 +261,8 @@ def test_golden_command_line_has_every_key(tmp_path: Path) -> None:
         choice = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
         group = file.parent.relative_to(ROOT / "conf").as_posix()
         names = " ".join(sorted(key for key in keys(choice) if key != "defaults"))
-        lines += [f"{group}={file.stem}", *textwrap.wrap(names, 96, initial_indent="  ", subsequent_indent="  ")]
+        lines += [
+            f"{group}={file.stem}",
+            *textwrap.wrap(names, 96, initial_indent="  ", subsequent_indent="  "),
+        ]
     golden("command_line", "\n".join(lines))

@@ -29,6 +29,7 @@ import numpy as np
 from data.base import digests, interrupts
 from data.base.atomic import DiskFull, NewFile
 from data.base.jit import cache_folder
+from data.base.version import version
 from data.base.words import count_of
 from data.build.executors import Executor, run
 from data.build.parts import (
@@ -64,7 +65,6 @@ from data.sources.members import Limits, Member, ReadStats
 
 BYTES_A_PART = 8 << 20  # of SGF; whichever is reached first, this or PartSizes.files
 PROJECTED_BYTES = 60  # a position on disk at 19x19, for the projection; measured: see the README
-VERSION = "0.1.0"
 # Options that decide whether a build goes on, and not what it makes; and how it is cut, which the
 # finished file does not show.
 NOT_IN_MANIFEST = ("damaged", "max_reject_rate")
@@ -593,7 +593,7 @@ def assemble(
             layout=options.layout,
             config=describe(options),
             sources=sources,
-            version=VERSION,
+            version=version(),
         )
         new.file.attrs["split_games"] = json.dumps(splits)
         new.file.attrs["split_rows"] = json.dumps(rows)

@@ -23,6 +23,7 @@ from data.base.errors import Mistake
 from data.build.report import read_report
 
 Manifest = dict[str, Any]
+PACKAGE = __name__.rpartition(".build.")[0]  # `data`, in an installation `lambdago.data`
 # nothing else is removed
 OURS = re.compile(r"(games|positions|whole|report)-[0-9a-f]{10}[-.].*|\.tmp-.*|manifest\.json|lock")
 
@@ -155,7 +156,7 @@ def stamp_of(manifest: Manifest) -> str:
 
 
 @cache
-def hash_code(module: str = "data.build.builder") -> str:
+def hash_code(module: str = f"{PACKAGE}.build.builder") -> str:
     """Of every module that a build can reach, what cuts the work included: parts made by other
     code are not to be mixed.
     """
@@ -174,13 +175,14 @@ def hash_code(module: str = "data.build.builder") -> str:
 
 def path_of(module: str) -> Path:
     """The file of a module of the package `data`."""
-    return Path(__file__).parents[1].joinpath(*module.split(".")[1:]).with_suffix(".py")
+    names = module.removeprefix(f"{PACKAGE}.").split(".")
+    return Path(__file__).parents[1].joinpath(*names).with_suffix(".py")
 
 
 def imports_of(path: Path) -> Iterator[str]:
     """Names of the modules of the package `data` that a file imports."""
     for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("data."):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{PACKAGE}."):
             names = (f"{node.module}.{alias.name}" for alias in node.names)
             yield from (name if path_of(name).is_file() else str(node.module) for name in names)
 

@@ -26,7 +26,7 @@ class PatternPolicy:
         self.size = size
         self.tables = Tables.of(patterns.words, patterns.kind, size)
         net = {
-            "_target_": "models.nets.PatternNet",
+            "_target_": "models.nets.PatternNet",  # wheel: kept
             "kind": patterns.kind,
             **patterns.words.sizes(),
         }

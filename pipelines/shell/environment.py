@@ -12,6 +12,10 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1]  # of the scripts
 ROOT = FOLDER.parent
+# The name of the package of scripts: `pipelines`, in an installation `lambdago.pipelines`.
+PACKAGE = __name__.rpartition(".shell.")[0]
+
+umbrella = ""  # the path of the program `lambdago`, where it started the script
 
 # The program that an installation puts beside its Python, for each script.
 PROGRAMS = {
@@ -52,13 +56,17 @@ def check_packages() -> None:
 def start_of_command(script: str) -> list[str]:
     """The words that start `script` in the way in which the script that runs now was started."""
     program = Path(sys.argv[0])
+    if umbrella:
+        name = Path(umbrella).name
+        command = PROGRAMS[script].removeprefix("lambdago-")
+        return [name if shutil.which(name) else umbrella, command]
     if program.name in PROGRAMS.values():
         other = PROGRAMS[script]
         return [other if shutil.which(other) else str(program.with_name(other))]
     if str(getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", "")).startswith(
-        "pipelines."
+        f"{PACKAGE}."
     ):
-        return [python(), "-m", f"pipelines.{script}"]
+        return [python(), "-m", f"{PACKAGE}.{script}"]
     if program.suffix == ".py" and program.stem in PROGRAMS:
         return [python(), str(program.with_name(f"{script}.py"))]
     # called from a test, a notebook or the worker of a sweep

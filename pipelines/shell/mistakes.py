@@ -27,7 +27,7 @@ from data.base.errors import Mistake, first_line
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 HELP = "(--help lists all keys)"
-OURS = ("data", "models", "mcts", "pipelines")
+OURS = ("data", "models", "mcts", "pipelines", "lambdago")
 OF_THE_EXTRA = re.compile(
     r"hydra/(launcher/(joblib|submitit_local|submitit_slurm)|sweeper/optuna)\b"
 )

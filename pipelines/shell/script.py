@@ -19,25 +19,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+
+from data.base.visible_text import visible
+from pipelines.shell import run_folders
+from pipelines.shell.environment import start_of_command
+from pipelines.shell.mistakes import CONF, explain
+from pipelines.shell.path_keys import quoted
+
 ROOT = Path(__file__).resolve().parents[2]
 # the default of `output`, where a script makes a folder for each run
 RUN_FOLDER = "${hydra:runtime.output_dir}"
-
-# Scripts run as files: their own folder is first on the path then, and the project may not be
-# installed.
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
-
-import hydra  # noqa: E402  (needs nothing of the above, but stands with what does)
-from hydra.core.hydra_config import HydraConfig  # noqa: E402
-from hydra.types import RunMode  # noqa: E402
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write  # noqa: E402
-
-from data.base.visible_text import visible  # noqa: E402
-from pipelines.shell import run_folders  # noqa: E402
-from pipelines.shell.environment import start_of_command  # noqa: E402
-from pipelines.shell.mistakes import CONF, explain  # noqa: E402
-from pipelines.shell.path_keys import quoted  # noqa: E402
 
 # min, max
 OmegaConf.register_new_resolver("short", lambda direction: str(direction)[:3], replace=True)
@@ -225,6 +220,10 @@ def find_weights(path: str) -> Path:
 
 def commit() -> str:
     """The commit of the code, marked where the files differ from it; '' outside a checkout."""
+    if not (
+        ROOT / ".git"
+    ).exists():  # an installation may lie inside the repository of something else
+        return ""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=10"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -299,7 +299,7 @@ def loader(material: Material) -> float:
 def memory(material: Material) -> float:
     """In a process of its own: a peak is never forgotten."""
     program = (
-        "import resource, sys; from pipelines.speed.benchmarks import *; "
+        f"import resource, sys; from {__name__} import *; "
         "m = Material(sys.argv[1], 10**9); m.build(1, 'memory.h5'); m.clear(); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
@@ -325,10 +325,14 @@ def warm_start(material: Material) -> float:
 
 def start_seconds(cache: Path) -> float:
     """A new process that imports the rules, plays, scores and undoes a move, and runs a rollout."""
+    ours = __name__.rpartition("pipelines.")[0]  # `lambdago.` in an installation
+    board, kernels = f"{ours}data.game.board", f"{ours}data.game.board_kernels"  # wheel: kept
+    randoms = f"{ours}data.base.random_kernels"  # wheel: kept
+    rollouts = f"{ours}mcts.rollouts.uniform_kernels"  # wheel: kept
     program = (
-        "import numpy as np; from data.game.board import Board; from data.game.board_kernels import *; "
-        "from data.base.random_kernels import new_state; "
-        "from mcts.rollouts.uniform_kernels import *; board = Board(19); board.play(60); board.score(); board.undo(); "
+        f"import numpy as np; from {board} import Board; from {kernels} import *; "
+        f"from {randoms} import new_state; from {rollouts} import *; "
+        "board = Board(19); board.play(60); board.score(); board.undo(); "
         "uniform_rollouts(new_boards(2, 19), 1, new_state(1), 1, np.zeros(VERTICES, np.int8))"
     )
     started = time.perf_counter()

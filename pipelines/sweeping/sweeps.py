@@ -33,6 +33,7 @@ from data.base.errors import first_line
 from data.base.words import count_of
 from pipelines.shell import run_folders
 from pipelines.shell.console import bold, console, prefixed
+from pipelines.shell.environment import PACKAGE
 from pipelines.shell.mistakes import explain
 from pipelines.shell.path_keys import hydra_quotes, path_in, without_references
 from pipelines.shell.script import ROOT
@@ -177,10 +178,10 @@ class SweepStarted(Callback):
         if by_optuna(config.hydra):
             silence_optuna()
         announce(config, jobs if isinstance(jobs, int) else len(jobs or []))
-        # for jobs elsewhere
-        os.environ["PYTHONPATH"] = os.pathsep.join(
-            filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
-        )
+        if PACKAGE == "pipelines":  # jobs in other processes find the packages of a checkout
+            os.environ["PYTHONPATH"] = os.pathsep.join(
+                filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
+            )
 
 
 def claim(config: DictConfig) -> Path:

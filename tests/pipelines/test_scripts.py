@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+import lambdago
 from pipelines.shell import run_folders
 from pipelines.shell.environment import PROGRAMS, start_of_command
 from pipelines.shell.mistakes import explain
@@ -268,9 +269,8 @@ def test_without_the_environment_one_line_says_what_to_do(tmp_path: Path) -> Non
 
 def test_every_script_is_a_program_after_installing() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["scripts"] == {
-        program: f"pipelines.{name}:main" for name, program in PROGRAMS.items()
-    }
+    own = {program: f"lambdago:{name}" for name, program in PROGRAMS.items()}
+    assert project["scripts"] == {"lambdago": "lambdago:main", **own}
     runnable = {
         path.stem
         for path in (ROOT / "pipelines").glob("*.py")
@@ -278,7 +278,7 @@ def test_every_script_is_a_program_after_installing() -> None:
     }
     assert runnable == set(PROGRAMS)
     for name in PROGRAMS:
-        assert callable(import_module(f"pipelines.{name}").main)
+        assert getattr(lambdago, name) is import_module(f"pipelines.{name}").main
 
 
 def test_commands_are_written_as_the_script_was_started(monkeypatch: pytest.MonkeyPatch) -> None:

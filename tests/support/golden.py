@@ -38,7 +38,13 @@ def names_in_tests(folder: Path = TESTS) -> set[str]:
     names = set()
     for path in folder.rglob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "golden" and not node.keywords:
-                assert isinstance(node.args[0], ast.Constant), f"{path.name}:{node.lineno}: the name must be a literal"
+            if (
+                isinstance(node, ast.Call)
+                and getattr(node.func, "id", None) == "golden"
+                and not node.keywords
+            ):
+                assert isinstance(node.args[0], ast.Constant), (
+                    f"{path.name}:{node.lineno}: the name must be a literal"
+                )
                 names.add(str(node.args[0].value))
     return names

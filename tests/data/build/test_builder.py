@@ -33,7 +33,6 @@ from tests.support.builds import (
     rows_of,
 )
 from tests.support.own_games import collect, turn, write_folder, write_sgf, write_tar, write_zip
-from tests.support.paths import ROOT
 
 BROKEN = {
     "bad/chess.sgf": b"(;GM[2]SZ[9];B[aa])",
@@ -194,11 +193,6 @@ def test_the_file_tells_what_it_is(built, sources):
             and set(planes._filters) == {"32015"}
             and planes.dtype == np.uint8
         )
-
-
-def test_the_program_has_one_version():
-    pyproject = (ROOT / "pyproject.toml").read_text()
-    assert f'version = "{builder.VERSION}"' in pyproject
 
 
 # --- splits
