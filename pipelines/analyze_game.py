@@ -10,16 +10,12 @@ import json
 import math
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from omegaconf import DictConfig
@@ -29,10 +25,11 @@ from data.base.errors import Mistake
 from data.records.metadata import to_compensation
 from pipelines.drawing.fonts import is_drawable
 from pipelines.engine.thinkers import Thinkers, checked_numbers, counted, thinker_options
+from pipelines.shell.command_line import first_word_is
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import console
 from pipelines.shell.options import OptionError
-from pipelines.shell.path_keys import hydra_quotes, without_references
-from pipelines.shell.script import plain, remove_empty, script
+from pipelines.shell.script import remove_empty, script
 
 if TYPE_CHECKING:
     from data.records.record import GameRecord
@@ -190,27 +187,15 @@ def write_all(
     return [table, png, sgf]
 
 
-@script("analyze_game")
+@script("analyze_game", first_word_is("game"))
 def analyze(cfg: DictConfig) -> None:
     run(cfg)
 
 
 def main() -> None:
     """A word without `=` is the game: `analyze_game.py game.sgf` is short for `game=game.sgf`."""
-    words = sys.argv[1:]
-    sys.argv[1:] = [named(word) for word in words]
-    games = [word for word, argument in zip(words, sys.argv[1:], strict=True) if word != argument]
-    if len(games) > 1:
-        print(f"analyze_game: {' '.join(games)}: one game at a time", file=sys.stderr)
-        sys.exit(2)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what is done is written
     analyze()
-
-
-def named(word: str) -> str:
-    if word.startswith("-") or ("=" in word and not Path(word).exists()):
-        return word
-    return f"game={hydra_quotes(without_references(word))}"
 
 
 if __name__ == "__main__":

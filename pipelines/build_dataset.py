@@ -3,12 +3,9 @@
 python pipelines/build_dataset.py source=games/ output=datasets/kgs.h5
 """
 
-import os.path
-import sys
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
-if not __package__:  # run as a file
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
+# isort: split
 from data.base import interrupts
 
 if __name__ == "__main__":
@@ -18,9 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
-
-# isort: split
 from omegaconf import DictConfig
 
 from data.base.words import count_of
@@ -30,10 +24,11 @@ from data.build.parts import GameOptions, ValueOptions
 from data.records.filters import Filters
 from data.records.sgf import ReadOptions
 from data.sources.members import Limits
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import BuildProgress, clock, console
 from pipelines.shell.options import convert, make
 from pipelines.shell.path_keys import command
-from pipelines.shell.script import plain, script
+from pipelines.shell.script import script
 
 Choice = Literal["keep", "drop"]
 NARROW = 60  # columns, at least, for the report

@@ -3,16 +3,12 @@ dataset=datasets/kgs.h5`.
 """
 
 import os
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 import numpy as np
@@ -20,9 +16,11 @@ from omegaconf import DictConfig
 
 from data.base.errors import Mistake
 from data.base.words import count_of
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import BuildProgress, bold, clock, console
 from pipelines.shell.options import convert
-from pipelines.shell.script import find_weights, plain, script
+from pipelines.shell.project import find_weights
+from pipelines.shell.script import script
 
 GAMES_A_JOB = 64
 LEAST_DOUBT = 0.01  # points

@@ -4,16 +4,12 @@ dataset=datasets/kgs.h5`.
 
 import json
 import os
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 import numpy as np
@@ -26,9 +22,10 @@ from models.answering.inference import SYMMETRIES, Inference, from_safetensors, 
 from models.answering.pattern_policy import PatternPolicy
 from models.exporting.export import CHECKSUM
 from models.files.card import Card, find_card
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import BuildProgress, bold, clock, console
 from pipelines.shell.options import convert
-from pipelines.shell.script import plain, script
+from pipelines.shell.script import script
 
 # What compiles or draws is imported where it is used: a mistake in the call should be told at once.
 if TYPE_CHECKING:

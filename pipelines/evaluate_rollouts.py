@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,10 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 import numpy as np
@@ -21,8 +17,10 @@ from omegaconf import DictConfig
 
 from data.base.atomic import write_text
 from data.base.errors import Mistake
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import BuildProgress, bold, clock, console, make_table
-from pipelines.shell.script import find_weights, plain, script
+from pipelines.shell.project import find_weights
+from pipelines.shell.script import script
 
 ALIKE = 1.5  # points between scores
 MOST_PLIES = 3  # times the points: a game that is not over then is counted as it stands

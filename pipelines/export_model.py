@@ -8,7 +8,6 @@ often better than each (Wortsman and others 2022).
 
 import json
 import os
-import sys
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -17,10 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 import numpy as np
@@ -32,10 +28,11 @@ from data.dataset.layout import DatasetFile
 from models.answering.inference import Inference, is_of_patterns, open_net, open_patterns
 from models.exporting.export import CHECKSUM
 from models.files.card import SUFFIXES, Card, describe, find_card, read_card, write_card
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import bold, clock, console, make_table
 from pipelines.shell.options import convert
 from pipelines.shell.path_keys import command
-from pipelines.shell.script import plain, script
+from pipelines.shell.script import script
 
 FORMATS = {"safetensors": "weights", "onnx": "onnx", "int8": "int8"}
 ENGINES = {"weights": "fp32", "onnx": "onnx", "int8": "int8"}  # that a file is compared in

@@ -9,10 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 import numpy as np
@@ -27,8 +24,9 @@ from data.dataset.summary import summarise
 from data.game.coords import COLOUR_NAMES, to_gtp
 from data.records.metadata import from_rank
 from pipelines.drawing.text_boards import bar, feature_lines, feature_names, shades, side_by_side
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import bold, console, make_table
-from pipelines.shell.script import plain, script
+from pipelines.shell.script import script
 
 # What needs compiled code or Matplotlib is imported where it is used: counts alone should be there
 # at once.

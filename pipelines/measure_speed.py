@@ -4,15 +4,11 @@ import json
 import os
 import platform
 import statistics
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from omegaconf import DictConfig
@@ -20,8 +16,10 @@ from omegaconf import DictConfig
 import pipelines.speed.search
 import pipelines.speed.training  # noqa: F401  (both enter their own)
 from data.base.errors import Mistake
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import console, make_table
-from pipelines.shell.script import commit, plain, script
+from pipelines.shell.project import commit
+from pipelines.shell.script import script
 from pipelines.speed.benchmarks import BENCHMARKS, Benchmark, Material
 
 

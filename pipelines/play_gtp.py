@@ -16,10 +16,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from omegaconf import DictConfig
@@ -27,8 +24,10 @@ from omegaconf import DictConfig
 from data.base.cores import available_cores
 from data.base.version import version
 from pipelines.engine.thinkers import Thinkers, checked_numbers, counted, thinker_options
+from pipelines.shell.configuration import plain
+from pipelines.shell.mistakes import explain
 from pipelines.shell.options import OptionError
-from pipelines.shell.script import explain, plain, script
+from pipelines.shell.script import script
 
 # The player needs compiled code, and its nets torch or onnxruntime: a thread imports them while the
 # first questions are answered.

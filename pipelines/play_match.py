@@ -20,10 +20,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 import numpy as np
@@ -47,10 +44,14 @@ from pipelines.matches.runner import (
     read_results,
 )
 from pipelines.matches.summary import show, summarise, write_summary
+from pipelines.shell.configuration import CONF, plain
 from pipelines.shell.console import console
+from pipelines.shell.environment import ROOT
+from pipelines.shell.mistakes import explain
 from pipelines.shell.options import OptionError, convert
 from pipelines.shell.path_keys import quoted
-from pipelines.shell.script import CONF, ROOT, commit, explain, plain, script
+from pipelines.shell.project import commit
+from pipelines.shell.script import script
 
 OWN = [sys.executable, str(ROOT / "pipelines" / "play_gtp.py")]
 NETS = ("policy", "value", "rollout", "tree")

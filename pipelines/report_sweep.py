@@ -5,10 +5,7 @@ outputs/train_model/<time>_multirun`.
 import sys
 from pathlib import Path
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from pipelines.shell.environment import start_of_command

@@ -14,9 +14,6 @@ import sys
 import time
 from pathlib import Path
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from pipelines.shell.environment import PACKAGE, PROGRAMS, ROOT, start_of_command
 
 IS_MODULE = __spec__ is not None and __name__ == "__main__"  # python -m pipelines.run_demo

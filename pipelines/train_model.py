@@ -5,17 +5,13 @@ dataset=datasets/kgs.h5`.
 import math
 import os
 import secrets
-import sys
 import time
 import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from omegaconf import DictConfig, OmegaConf
@@ -24,11 +20,14 @@ from data.base.atomic import write_text
 from data.base.cores import compute_cores
 from data.base.errors import Mistake, first_line
 from models.nets.limits import MOST
+from pipelines.shell.command_line import with_saved_keys
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import bold, clock, console
+from pipelines.shell.mistakes import explain
 from pipelines.shell.options import convert
 from pipelines.shell.path_keys import command
 from pipelines.shell.saved_config import check_targets, read_saved
-from pipelines.shell.script import CONF, explain, plain, script
+from pipelines.shell.script import script
 from pipelines.sweeping import sweeps
 from pipelines.training.precision import hand_on, settle_precision
 
@@ -410,27 +409,6 @@ def has(cfg: DictConfig, key: str) -> bool:
     return True
 
 
-def free_keys(arguments: list[str]) -> list[str]:
-    """Arguments for Hydra: beside `resume=` any key may be said, since it is the run that has keys
-    and not the default groups.
-    """
-    if not any(argument.startswith("resume=") for argument in arguments):
-        return arguments
-    groups = {folder.name for folder in CONF.iterdir() if folder.is_dir()}
-
-    def is_value(argument: str) -> bool:
-        key, sign, _ = argument.partition("=")
-        return (
-            bool(sign)
-            and key[:1].isalpha()
-            and key != "resume"
-            and "/" not in key
-            and key not in groups
-        )
-
-    return [f"++{argument}" if is_value(argument) else argument for argument in arguments]
-
-
 def prepare_waiting(cfg: DictConfig) -> None:
     """Before torch is imported: its OpenMP reads this then, and threads that spin while they wait
     steal from all others.
@@ -591,7 +569,11 @@ def conclude(cfg: DictConfig, trainer: Any, seconds: float, *, begun: bool) -> d
     return {**metrics, **made, "positions_a_second": speed, "checkpoints": str(checkpoints)}
 
 
-@script("train_model")
+def rewritten(arguments: list[str]) -> list[str]:
+    return with_saved_keys(sweeps.continued(arguments))
+
+
+@script("train_model", rewritten)
 def train_or_sweep(cfg: DictConfig) -> Any:
     return sweeps.run_job(cfg, run) if sweeps.in_multirun() else run(cfg)
 
@@ -599,7 +581,6 @@ def train_or_sweep(cfg: DictConfig) -> Any:
 def main() -> None:
     from pipelines import train_model  # by this name the jobs of a sweep find it in other processes
 
-    sys.argv[1:] = free_keys(sys.argv[1:])
     with sweeps.watched("train_model"):
         train_model.train_or_sweep()
 

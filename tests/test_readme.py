@@ -15,10 +15,9 @@ from hydra.errors import MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 
 from pipelines import play_match, train_model
-from pipelines.analyze_game import named
-from pipelines.shell.environment import PROGRAMS
-from pipelines.shell.path_keys import quoted
-from pipelines.shell.script import CONF, ROOT, with_groups
+from pipelines.shell.command_line import first_word_is, for_hydra, with_saved_keys
+from pipelines.shell.configuration import CONF
+from pipelines.shell.environment import PROGRAMS, ROOT
 from tests.support.damage import run_watched
 from tests.support.tiny_dataset import make_dataset
 
@@ -64,10 +63,10 @@ def test_every_command_of_the_readme_is_taken(words: list[str]) -> None:
     if script in ("report_sweep", "run_demo"):
         return
     if script == "analyze_game":
-        arguments = [named(word) for word in arguments]
+        arguments = first_word_is("game")(arguments)
     if script == "train_model":
-        arguments = train_model.free_keys(arguments)
-    arguments = quoted(script, with_groups(script, arguments))
+        arguments = with_saved_keys(arguments)
+    arguments = for_hydra(script, arguments)
     try:
         cfg = composed(script, [word for word in arguments if word not in ("-m", "--multirun")])
     except MissingConfigException as error:

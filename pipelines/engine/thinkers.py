@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from data.base.cores import available_cores
 from data.base.errors import Mistake
 from mcts.search.params import SearchParams
+from pipelines.shell.configuration import CONF, plain
+from pipelines.shell.environment import ROOT
 from pipelines.shell.options import OptionError, convert, make
-from pipelines.shell.script import CONF, ROOT, plain
 
 if TYPE_CHECKING:
     from mcts.search.search import Search

@@ -5,7 +5,6 @@ of the libraries below.
 import difflib
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -24,8 +23,8 @@ from omegaconf.errors import (
 )
 
 from data.base.errors import Mistake, first_line
+from pipelines.shell.configuration import CONF
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
 HELP = "(--help lists all keys)"
 OURS = ("data", "models", "mcts", "pipelines", "lambdago")
 OF_THE_EXTRA = re.compile(

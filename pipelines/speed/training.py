@@ -121,7 +121,7 @@ def trainer_steps(dataset: Path, folder: Path, batch: int, choices: list[str]) -
     from pytorch_lightning import Callback
 
     from pipelines import train_model
-    from pipelines.shell.script import CONF, plain
+    from pipelines.shell.configuration import CONF, plain
 
     run = [
         f"dataset={dataset}",

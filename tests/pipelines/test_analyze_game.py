@@ -20,7 +20,7 @@ from mcts.search.protocols import Candidate, Limits, Report, Watch
 from pipelines import analyze_game
 from pipelines.analyze_game import GameError, named
 from pipelines.drawing import fonts
-from pipelines.shell.script import CONF
+from pipelines.shell.configuration import CONF
 from tests.support.damage import run_watched, script
 from tests.support.tiny_nets import POLICY, tiny_net, write_checkpoint
 

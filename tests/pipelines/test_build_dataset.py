@@ -157,7 +157,7 @@ def options_from(*overrides):
     from hydra import compose, initialize_config_dir
 
     from pipelines.build_dataset import make_options
-    from pipelines.shell.script import plain
+    from pipelines.shell.configuration import plain
 
     with initialize_config_dir(str(CONFIG.parent), version_base="1.3"):
         return make_options(plain(compose("build_dataset", ["source=a", "output=b", *overrides])))

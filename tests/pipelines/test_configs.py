@@ -17,7 +17,7 @@ from data.dataset.layout import DatasetFile
 from data.dataset.owners import write_owners
 from mcts.search.params import SearchParams
 from pipelines import train_model
-from pipelines.shell.script import CONF
+from pipelines.shell.configuration import CONF
 from tests.support.tiny_dataset import make_dataset
 
 SCRIPTS = sorted(path.stem for path in CONF.glob("*.yaml"))

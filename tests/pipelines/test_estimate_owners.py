@@ -17,7 +17,7 @@ from data.loading.datamodule import GoDataModule
 from models.learning.value_module import ValueModule
 from models.nets.value_net import ResidualValueNet
 from pipelines import build_dataset, estimate_owners
-from pipelines.shell.script import CONF
+from pipelines.shell.configuration import CONF
 from tests.support.builds import edited
 from tests.support.tiny_dataset import make_dataset
 

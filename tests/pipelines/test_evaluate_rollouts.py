@@ -18,7 +18,7 @@ from mcts.rollouts.policy import PatternPriors
 from mcts.rollouts.threads import UniformRollouts
 from mcts.search.protocols import Limits
 from pipelines import evaluate_rollouts
-from pipelines.shell.script import CONF
+from pipelines.shell.configuration import CONF
 from tests.support.tiny_dataset import make_dataset
 
 

@@ -37,8 +37,9 @@ from pipelines.drawing.text_boards import (
     side_by_side,
 )
 from pipelines.inspect_dataset import run
+from pipelines.shell.configuration import CONF
 from pipelines.shell.console import console
-from pipelines.shell.script import CONF, ROOT
+from pipelines.shell.environment import ROOT
 from tests.support.boards import play_randomly
 from tests.support.builds import edited, reseal
 

@@ -33,7 +33,8 @@ from pipelines.matches.scores import (
 )
 from pipelines.matches.summary import difference, finite
 from pipelines.play_match import short_name, to_command
-from pipelines.shell.script import CONF, ROOT, plain
+from pipelines.shell.configuration import CONF, plain
+from pipelines.shell.environment import ROOT
 
 # An engine of a few lines that starts at once. It answers genmove from a list of words, then
 # passes; `no-time_left`

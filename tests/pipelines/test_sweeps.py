@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.shell.environment import ROOT
 from pipelines.shell.run_folders import claimed
-from pipelines.shell.script import ROOT
 from pipelines.sweeping.jobs import Job, SweepError, read_jobs, setting, varied
 from pipelines.sweeping.tables import group_table, grouped
 from tests.support.tiny_dataset import make_dataset

@@ -12,7 +12,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from pipelines import train_model
-from pipelines.shell.script import CONF
+from pipelines.shell.configuration import CONF
 from pipelines.training import progress as training_progress
 from pipelines.training.log import last_validation
 from pipelines.training.progress import TrainingProgress

@@ -30,8 +30,8 @@ from mcts.search.fakes import FakePolicy, FakeValue
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Candidate, Limits, Report, Watch
 from mcts.search.search import Search
+from pipelines.shell.configuration import CONF, plain
 from pipelines.shell.options import OptionError
-from pipelines.shell.script import CONF, plain
 from tests.support.boards import scaled
 from tests.support.ctrl_c import hear_ctrl_c
 from tests.support.gtp_talk import Talk, fuzzed_lines

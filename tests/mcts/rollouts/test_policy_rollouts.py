@@ -28,7 +28,7 @@ from mcts.rollouts import policy_kernels as kernels
 from mcts.rollouts.policy import NO_REPLIES, PatternPriors, PolicyRollouts, RolloutPolicy
 from mcts.rollouts.policy_kernels import PLACE, new_work
 from mcts.tree.store_kernels import GROW
-from pipelines.shell.script import ROOT
+from pipelines.shell.environment import ROOT
 from tests.data.patterns.test_patterns import described, turned
 from tests.support.tiny_dataset import make_dataset
 

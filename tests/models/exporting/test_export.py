@@ -36,7 +36,9 @@ from models.files.card import NetFileError, as_text, read_card
 from models.files.checkpoint import checksum, checksum_of_patterns
 from models.files.interface import INPUT, OUTPUT, SIDE
 from pipelines import evaluate_model, export_model
-from pipelines.shell.script import CONF, ROOT, explain
+from pipelines.shell.configuration import CONF
+from pipelines.shell.environment import ROOT
+from pipelines.shell.mistakes import explain
 from tests.support.tiny_nets import (
     KOMI_VALUE,
     POLICY,

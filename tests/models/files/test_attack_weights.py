@@ -31,8 +31,10 @@ from models.files.card import NetFileError, as_text, describe, find_card, read_c
 from models.files.checkpoint import CheckpointError, make_net, read_checkpoint
 from models.files.interface import INPUT, OUTPUT, SIDE
 from pipelines import train_model
+from pipelines.shell.configuration import CONF
+from pipelines.shell.environment import ROOT
+from pipelines.shell.mistakes import explain
 from pipelines.shell.saved_config import DEEPEST, known_targets
-from pipelines.shell.script import CONF, ROOT, explain
 from tests.support.damage import cut, flip_bits, run_watched, script, zero_region
 from tests.support.small_dataset import write_dataset
 from tests.support.tiny_nets import (

@@ -33,7 +33,9 @@ from pipelines import evaluate_model
 from pipelines.drawing.labels import Labels, obstacles, overlap
 from pipelines.evaluating.material import batches, choose, training_mean
 from pipelines.evaluating.report import about_split, tables
-from pipelines.shell.script import CONF, ROOT, explain
+from pipelines.shell.configuration import CONF
+from pipelines.shell.environment import ROOT
+from pipelines.shell.mistakes import explain
 from tests.support.tiny_nets import (
     KOMI_VALUE,
     PLAIN_POLICY,

@@ -36,8 +36,9 @@ from models.learning.learner import Diverged, Learner
 from models.learning.transfer import StartError, begin_with
 from pipelines import train_model
 from pipelines.shell import script
+from pipelines.shell.configuration import CONF
+from pipelines.shell.environment import ROOT
 from pipelines.shell.options import OptionError
-from pipelines.shell.script import CONF, ROOT
 from tests.support.tiny_dataset import make_dataset
 from tests.support.tiny_nets import VALUE, tiny_net, write_checkpoint
 
