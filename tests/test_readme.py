@@ -14,10 +14,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 
-from pipelines import play_match, train_model
+from pipelines import play_match
 from pipelines.shell.command_line import first_word_is, for_hydra, with_saved_keys
 from pipelines.shell.configuration import CONF
 from pipelines.shell.environment import PROGRAMS, ROOT
+from pipelines.training.options import read_options
 from tests.support.damage import run_watched
 from tests.support.tiny_dataset import make_dataset
 
@@ -101,7 +102,7 @@ def check(script: str, cfg: DictConfig) -> None:
     ):
         cfg.output = "outputs"
     if script == "train_model":
-        train_model.check_numbers(cfg)
+        read_options(cfg)
         return
     options = OmegaConf.to_container(cfg, resolve=True)
     assert isinstance(options, dict)

@@ -21,6 +21,8 @@ class PatternNet(nn.Module):
     themselves.
     """
 
+    inputs = "patterns"  # and not planes
+
     def __init__(
         self, kind: str = "rollout", arounds: int = 0, responses: int = 0, shapes: int = 0
     ):

@@ -362,7 +362,7 @@ def test_nets_that_may_have_learned_from_the_games_are_named() -> None:
 
 
 def test_what_a_net_kept_away_from_is_what_all_that_it_began_with_did(tmp_path: Path) -> None:
-    from pipelines.train_model import held_out
+    from pipelines.training.assemble import held_out
 
     class Data:
         def held_out(self, *splits: str) -> float:
