@@ -14,10 +14,12 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 
-from pipelines import play_match
+from pipelines.matches.contestants import read_contestants
+from pipelines.matches.options import MatchOptions
 from pipelines.shell.command_line import first_word_is, for_hydra, with_saved_keys
 from pipelines.shell.configuration import CONF
 from pipelines.shell.environment import PROGRAMS, ROOT
+from pipelines.shell.options import read
 from pipelines.training.options import read_options
 from tests.support.damage import run_watched
 from tests.support.tiny_dataset import make_dataset
@@ -110,7 +112,7 @@ def check(script: str, cfg: DictConfig) -> None:
     if script == "build_dataset":
         module.make_options(options)
     elif script == "play_match":
-        assert len(list(play_match.read_contestants(play_match.checked(options)))) >= 2
+        assert len(list(read_contestants(read(MatchOptions, options)))) >= 2
     else:
         (getattr(module, "checked", None) or getattr(module, "check", dict))(options)
 

@@ -198,6 +198,8 @@ def first_refusal(value: Any, hint: Any) -> Range | None:
 
 def as_kind(value: Any, hint: Any) -> tuple[bool, Any]:
     """Whether a value is of a type, and the value as that type has it."""
+    if hint is Any:
+        return True, value
     if hint is type(None):
         return value is None, None
     if get_origin(hint) is Literal:
