@@ -14,6 +14,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 
+from pipelines.dataset.build_options import build_options
+from pipelines.dataset.inspect_options import InspectOptions
 from pipelines.matches.contestants import read_contestants
 from pipelines.matches.options import MatchOptions
 from pipelines.shell.command_line import first_word_is, for_hydra, with_saved_keys
@@ -110,7 +112,9 @@ def check(script: str, cfg: DictConfig) -> None:
     assert isinstance(options, dict)
     module = import_module(f"pipelines.{script}")
     if script == "build_dataset":
-        module.make_options(options)
+        build_options(options)
+    elif script == "inspect_dataset":
+        read(InspectOptions, options)
     elif script == "play_match":
         assert len(list(read_contestants(read(MatchOptions, options)))) >= 2
     else:

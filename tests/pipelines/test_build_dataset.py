@@ -11,7 +11,7 @@ import yaml
 
 from data.build.builder import report_path
 from data.build.work_folder import work_folder
-from pipelines.build_dataset import describe, fold, shorten
+from pipelines.dataset.build_report import describe, fold, shorten
 from pipelines.shell.options import OptionError, convert, make
 from tests.support.builds import ROOT, SCRIPT, attributes, build_here, command, run_command
 from tests.support.own_games import collect, write_zip
@@ -156,11 +156,11 @@ def options_from(*overrides):
     """What the script makes of overrides, without a process of its own."""
     from hydra import compose, initialize_config_dir
 
-    from pipelines.build_dataset import make_options
+    from pipelines.dataset.build_options import build_options
     from pipelines.shell.configuration import plain
 
     with initialize_config_dir(str(CONFIG.parent), version_base="1.3"):
-        return make_options(plain(compose("build_dataset", ["source=a", "output=b", *overrides])))
+        return build_options(plain(compose("build_dataset", ["source=a", "output=b", *overrides])))
 
 
 @pytest.mark.parametrize(
