@@ -142,17 +142,17 @@ class TrainerOptions(Open):
 
 @dataclass(frozen=True)
 class TrainOptions:
-    model: ModelOptions
-    loader: LoaderOptions
-    optimizer: OptimizerOptions
-    schedule: ScheduleOptions
-    trainer: TrainerOptions
     positions: Count
     validate_every: Count
     log_every: Count
     seed: Seed
     steps: Count | None
     validate_every_steps: Count | None
+    model: ModelOptions
+    loader: LoaderOptions
+    optimizer: OptimizerOptions
+    schedule: ScheduleOptions
+    trainer: TrainerOptions
     threads: Annotated[int, AtLeast(0)] = 0
     wait: Literal["passive", "active"] = "passive"
     direction: Literal["minimize", "maximize"] = "minimize"
