@@ -1,8 +1,8 @@
 """The build hook of the wheel: the five top-level packages of the checkout become one, `lambdago`.
 
-A checkout holds `data models mcts pipelines conf` at its top level. These names are too general for somebody's
-site-packages, so the wheel holds `lambdago/data`, `lambdago/models` and so on, and `lambdago.py` as
-`lambdago/__init__.py`. The hook copies the files and rewrites the names in them:
+A checkout holds `data models mcts pipelines conf` at its top level. These names are too general
+for somebody's site-packages, so the wheel holds `lambdago/data`, `lambdago/models` and so on, and
+`lambdago.py` as `lambdago/__init__.py`. The hook copies the files and rewrites the names in them:
 
 | in               | from                            | to                                       |
 | ---------------- | ------------------------------- | ---------------------------------------- |
@@ -10,9 +10,10 @@ site-packages, so the wheel holds `lambdago/data`, `lambdago/models` and so on, 
 |                  | `import data.game.board as b`   | `import lambdago.data.game.board as b`   |
 | YAML, `_target_` | `_target_: models.nets.Tower`   | `_target_: lambdago.models.nets.Tower`   |
 
-Nothing is guessed: imports are found in the syntax tree. What cannot be rewritten stops the build with one line, and so
-does a string that names one of our modules (write `f"{__package__}..."` or a path from `__file__` instead). An editable
-install uses the checkout as it is, without this hook. An sdist is a copy of the checkout and builds the same wheel.
+Nothing is guessed: imports are found in the syntax tree. What cannot be rewritten stops the build
+with one line, and so does a string that names one of our modules (write `f"{__package__}..."` or a
+path from `__file__` instead). An editable install uses the checkout as it is, without this hook.
+An sdist is a copy of the checkout and builds the same wheel.
 """
 
 import ast
@@ -37,7 +38,9 @@ KEPT = "# wheel: kept"  # a comment on a line whose string may name a module of 
 
 
 class CannotRewrite(Exception):
-    """A file holds a name that the wheel would get wrong; the message is one line with file and line."""
+    """A file holds a name that the wheel would get wrong; the message is one line with file and
+    line.
+    """
 
 
 class LambdaGoWheel(BuildHookInterface):

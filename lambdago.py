@@ -2,10 +2,10 @@
 
     from lambdago import Board, read_games, open_net, open_search
 
-The import is the same in a checkout, where this is the file `lambdago.py` beside the packages, and in an installation,
-where it is `lambdago/__init__.py` with the packages in it. A name is imported when it is first used, so `import lambdago`
-loads neither torch nor compiled code. Each script is a function here, such as `lambdago.train_model()`, which reads
-`sys.argv` as the script does.
+The import is the same in a checkout, where this is the file `lambdago.py` beside the packages, and
+in an installation, where it is `lambdago/__init__.py` with the packages in it. A name is imported
+when it is first used, so `import lambdago` loads neither torch nor compiled code. Each script is a
+function here, such as `lambdago.train_model()`, which reads `sys.argv` as the script does.
 """
 
 from importlib import import_module

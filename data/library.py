@@ -1,6 +1,8 @@
-"""`read_games`: the games of files, folders and archives, one after the other, for programs that use `data` as a library.
+"""`read_games`: the games of files, folders and archives, one after the other, for programs that
+use `data` as a library.
 
-A build reads in parallel, filters and reports; this function only reads and checks that moves are legal.
+A build reads in parallel, filters and reports; this function only reads and checks that moves are
+legal.
 """
 
 from collections.abc import Iterator
@@ -19,8 +21,9 @@ def read_games(
 ) -> Iterator[GameRecord]:
     """Yield the games of boards of this size, up to their first illegal move.
 
-    A path names a file of games (SGF, GIB), a folder, an archive (zip, tar, 7z) or a pattern with `*`. What is no such
-    game is appended to `rejected` with its reason. Raises `SourceError` where there is nothing to read.
+    A path names a file of games (SGF, GIB), a folder, an archive (zip, tar, 7z) or a pattern with
+    `*`. What is no such game is appended to `rejected` with its reason. Raises `SourceError` where
+    there is nothing to read.
     """
     replayer, options = Replayer(size), ReadOptions(size=size)
     refused = [] if rejected is None else rejected

@@ -127,7 +127,7 @@ def made_folder(output: str) -> Iterator[Path]:
 
 
 def read_game(path: Path) -> "GameRecord":
-    from mcts.gtp.commands import NoGame, load_record
+    from data.records.load import NoGame, load_record
 
     try:
         return load_record(path)

@@ -98,7 +98,7 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
     from data.base.random_kernels import new_state
     from data.dataset.games import Games
     from data.dataset.owners import SURE
-    from data.game.board_kernels import VERTICES, new_boards, to_vertex
+    from data.game.board_kernels import VERTICES, new_boards, vertices
     from data.records.metadata import to_margin
     from mcts.rollouts.policy import PolicyRollouts
 
@@ -108,7 +108,6 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
     usable = np.flatnonzero(file.games["value"][:])
     owners = np.zeros((len(file.games["value"]), file.size**2), np.int8)
     means = np.zeros(len(owners), np.float32)
-    vertices = np.array([to_vertex(point, file.size) for point in range(file.size**2)])
 
     def work(job: int) -> int:
         boards = new_boards(count, file.size)
@@ -124,7 +123,7 @@ def estimate(file: Any, policy: Any, options: dict[str, Any]) -> tuple[np.ndarra
             weights = believed(
                 balances - white_has[game], winner[game], margin[game], options["doubt"]
             )
-            owners[game] = np.rint(weights @ ends[:, vertices] * SURE)
+            owners[game] = np.rint(weights @ ends[:, vertices(file.size)] * SURE)
             means[game] = balances.mean() - white_has[game]
         return len(part)
 

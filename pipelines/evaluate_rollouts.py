@@ -296,9 +296,9 @@ def judge_endings(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     def work(number: int) -> list[bool]:
         game = chosen[number]
         games.replay(game)  # or it says which game is not legal
-        moves, colours, *_ = games.game(game)
+        moves = games.game(game)
         board = Board(file.size, komi=float(komi[game]), ko="simple")
-        for move, colour in zip(moves, colours, strict=True):
+        for move, colour in zip(moves.moves, moves.colours, strict=True):
             board.play(int(move), int(colour))
         return [
             abs(judge(board, rollouts).score - margin[game]) <= ALIKE

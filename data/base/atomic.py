@@ -1,4 +1,4 @@
-"""Files that come to be whole or not at all: a temporary name, everything on disk, then one rename.
+"""Files that are whole or not there: a temporary name, everything on disk, then one rename.
 
 HDF5 reports a full disk late, many times over, and in words of its own. So `NewFile` stands
 between it and the disk: from the first error on it only pretends to write, lets HDF5 finish in
@@ -29,8 +29,9 @@ class DiskFull(OSError):
 
 
 class NewFile:
-    """An HDF5 file in the making, `file`; it gets its checksum and its name at the end of a `with`
-    block that raises nothing.
+    """An HDF5 file in the making, `file`.
+
+    It gets its checksum and its name at the end of a `with` block that raises nothing.
 
     Inside the block Ctrl-C is held back (see `interrupts.py`): HDF5 writes through methods of
     Python, and must see none of them fail.
@@ -77,8 +78,9 @@ class NewFile:
         sync_folder(self.path.parent)
 
     def check(self) -> None:
-        """Raise what the disk said, if it said something, and Ctrl-C; a long job asks several
-        times a second.
+        """Raise the first error of the disk, or a noted Ctrl-C.
+
+        A long job calls it several times a second.
         """
         interrupts.check()
         if self.disk.failure is not None:
@@ -86,9 +88,10 @@ class NewFile:
 
 
 class Disk(io.RawIOBase):
-    """A file for HDF5 to write to that never fails: an exception of any kind that passed through
-    HDF5 would leave it in a state that it does not know of. `failure` holds the first error; what
-    comes after it is kept in memory, since HDF5 reads again what it wrote, and believes it.
+    """A file for HDF5 to write to that never fails.
+
+    An exception that passed through HDF5 would leave it in an undefined state. `failure` holds the
+    first error. What is written after it is kept in memory, since HDF5 reads its own bytes again.
     """
 
     def __init__(self, descriptor: int):

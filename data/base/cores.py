@@ -1,5 +1,6 @@
-"""How many cores this process may use: `available_cores` for processes of our own, `compute_cores`
-for threads of arithmetic.
+"""How many cores this process may use.
+
+`available_cores` counts for processes of our own, `compute_cores` for threads of arithmetic.
 
 Three things limit them: the affinity of the process (`taskset`, Slurm), the quota of its control
 group (`docker --cpus=2`, systemd, Kubernetes), and, for arithmetic alone, that two hyperthreads
@@ -25,15 +26,14 @@ def compute_cores() -> int:
 
 
 def usable() -> set[int]:
-    """Numbers of the logical processors this process may run on; empty where the system does not
-    tell.
-    """
+    """Numbers of the logical processors for this process; empty if the system has no list."""
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def siblings_of(cpu: int) -> str:
-    """The logical processors on the same core, as Linux writes them; where it writes none, the
-    processor alone.
+    """The logical processors on the same core, as Linux writes them.
+
+    If Linux writes none: the processor alone.
     """
     try:
         return (TOPOLOGY / f"cpu{cpu}" / "topology" / "thread_siblings_list").read_text().strip()
@@ -69,9 +69,7 @@ def quotas() -> list[float]:
 
 
 def limit_of(group: Path) -> float | None:
-    """The limit of one control group; None where it has none, or where this container does not
-    show it.
-    """
+    """The limit of one control group in cores; None if it has none or does not show it."""
     try:
         if (group / "cpu.max").is_file():
             quota, period = (group / "cpu.max").read_text().split()

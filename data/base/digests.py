@@ -1,5 +1,4 @@
-"""A checksum of a whole HDF5 file, kept in its first 512 bytes, so that no change of a bit goes
-unseen.
+"""A checksum of a whole HDF5 file, kept in its first 512 bytes: it reveals every changed bit.
 
 HDF5 lets a program have the beginning of a file for itself, the user block, and never touches it.
 There stand two lines of text and zeros:
@@ -41,7 +40,7 @@ DIGITS = slice(
 
 
 def hash_file(file: BinaryIO, start: int = 0) -> bytes:
-    """SHA-256 of all bytes from `start` on. Ctrl-C is heard on the way."""
+    """SHA-256 of all bytes from `start` on. Ctrl-C stops it on the way."""
     digest = hashlib.sha256()
     file.seek(start)
     while data := file.read(PIECE):
@@ -51,7 +50,7 @@ def hash_file(file: BinaryIO, start: int = 0) -> bytes:
 
 
 def write_digest(descriptor: int) -> None:
-    """Put the checksum into the user block of a finished HDF5 file, open for reading and writing."""
+    """Put the checksum into the user block of a finished HDF5 file, open to read and write."""
     with open(descriptor, "rb", closefd=False) as file:
         block = make_block(hash_file(file, BLOCK).hex())
     if os.pwrite(descriptor, block, 0) != BLOCK:
@@ -59,8 +58,7 @@ def write_digest(descriptor: int) -> None:
 
 
 def read_digest(path: Path) -> str:
-    """The checksum that the file carries, 64 digits, as it stands there; '' for files of older
-    versions, which have none.
+    """The checksum in the file, 64 digits; '' for files of older versions, which have none.
 
     Two files of one checksum are the same file, so this tells a dataset from another without
     reading it.
@@ -71,8 +69,7 @@ def read_digest(path: Path) -> str:
 
 
 def find_change(path: Path) -> str:
-    """What tells that the file is not as it was written, in words to follow its name; '' if
-    nothing does.
+    """How the file differs from what was written, in words that follow its name; '' if not at all.
 
     Reads the file to its end. A file without a checksum (`read_digest` is '') passes: nothing can
     be said about it.

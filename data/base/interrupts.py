@@ -1,9 +1,9 @@
 """Ctrl-C at safe points only.
 
-Python raises KeyboardInterrupt between any two instructions of the main thread: in a callback that
-HDF5 writes through, after which HDF5 goes on as if the call had happened; in a callback of the
-compiler; in a `finally`; between a rename and what makes it last. So while something is made, an
-interrupt is only noted, and raised where the work asks for it:
+Python raises KeyboardInterrupt between any two instructions of the main thread. That may be in a
+callback of HDF5, which then goes on as if the call had happened; in a callback of the compiler; in
+a `finally`; between a rename and the sync that makes it last. So while a file is made, an
+interrupt is only noted, and raised where the work calls `check`:
 
     with held():             Ctrl-C is noted from here on
         for part in parts:
@@ -11,10 +11,10 @@ interrupt is only noted, and raised where the work asks for it:
             work(part)
                              ... or here, at the end, at the latest
 
-Work asks about ten times a second, or more often. Scripts call `end_at_once()` first of all:
-outside of `held()` Ctrl-C ends the process on the spot then, since nothing is open there that an
-end could harm. Workers ask, too: `obey(flag)`. This module imports little, so that it is there
-early.
+Long work calls `check` about ten times a second. Scripts call `end_at_once()` first: then, outside
+of `held()`, Ctrl-C ends the process on the spot, since nothing is open that this could harm.
+Workers call `obey(flag)`, so that `check` stops them. This module imports little, so that it is
+loaded early.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ CODE = 130  # of a process that Ctrl-C ended: 128 and the number of the signal
 class State:
     held = False
     noted = False
-    raised = False  # by `check`, so that somebody is on the way out
+    raised = False  # by `check`, so the process is about to end
     # of a worker: something with a `value` that is not 0 when the work is called off
     flag: object = None
 
@@ -87,8 +87,9 @@ def obey(flag: object) -> None:
 
 @contextlib.contextmanager
 def kept_from_children() -> Iterator[None]:
-    """Processes that are started inside never hear Ctrl-C, not even while they start; this process
-    hears of it afterwards.
+    """Start processes inside: they never receive Ctrl-C, not even while they start.
+
+    This process receives it afterwards.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -112,7 +113,7 @@ def over() -> None:
 
 
 def leave(*_: object) -> None:
-    # the interrupted code may be printing just now, or nobody reads
+    # the interrupted code may be printing just now, or the other end of the pipe is closed
     with contextlib.suppress(Exception):
         sys.stdout.flush()
     with contextlib.suppress(OSError):

@@ -1,5 +1,4 @@
-"""`@kernel`: how every compiled loop here is compiled, and the folder where the compiled code is
-kept.
+"""`@kernel`, which compiles every kernel, and the folder where compiled code is kept.
 
 Numba's cache does not notice an edit in a function that lives in another file, and would go on
 returning old results. So the cache folder is named after a hash of all kernel sources and of the
@@ -30,8 +29,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def kernel_sources() -> list[Path]:
-    """Every file whose text can end up in compiled code: kernels, and the constants and the
-    decorator they use.
+    """Every file whose text can end up in compiled code.
+
+    These are the kernels, the constants that they use, and the decorator.
     """
     shared = [
         ROOT / "data" / name
@@ -71,8 +71,9 @@ def cache_bases() -> Iterator[Path]:
 
 
 def own(folder: Path) -> bool:
-    """Make the folder; False if it can't be written, or may hold what others put there: cached
-    code is run as it is.
+    """Make the folder; False if it can't be written or belongs to somebody else.
+
+    Cached code is run as it is, so a folder of others is not safe.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -100,7 +101,7 @@ from numba import types  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
 config: Any = numba.config  # its names are made at run time
-config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]  # somebody may have imported Numba before us
+config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]  # Numba may have been imported before us
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -112,8 +113,10 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def one_at_a_time(save: Callable[..., None]) -> Callable[..., None]:
-    """Numba picks a file name from its index without a lock: two processes could pick one name for
-    two signatures.
+    """Save under a lock.
+
+    Numba picks a file name from its index without one, so two processes could pick the same name
+    for two signatures.
     """
 
     def save_locked(*args: Any) -> None:

@@ -14,7 +14,9 @@ from typing import Any
 def lazy(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of the package; `homes` names the module of each name, below the package."""
+    """Return `__getattr__` and `__dir__` of the package; `homes` names the module of each name,
+    below the package.
+    """
 
     def find(name: str) -> Any:
         if name not in homes:

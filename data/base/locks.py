@@ -1,5 +1,6 @@
-"""Locks between processes: `take(file)` on an open file, held until it is closed or its process
-ends, however that ends.
+"""Locks between processes: `take(file)` on an open file.
+
+A lock is held until the file is closed or its process ends, however it ends.
 """
 
 import errno
@@ -17,9 +18,9 @@ class Taken(Mistake):
 
 
 def take(file: IO[Any]) -> bool:
-    """Whether nobody else has it.
+    """Take the lock; False if another process has it.
 
-    Where a system or a file system knows no locks nobody has: two at once are the user's risk.
+    Systems and file systems without locks always return True: two at once are the user's risk.
     """
     try:
         import fcntl
@@ -34,8 +35,9 @@ def take(file: IO[Any]) -> bool:
 
 @contextmanager
 def claim(path: Path) -> Iterator[None]:
-    """Keep what `path` stands for to this process, by a lock on a file `<path>.lock` that is gone
-    afterwards. Raise `Taken`.
+    """Reserve `path` for this process by a lock on `<path>.lock`, which is removed afterwards.
+
+    Raises `Taken`.
     """
     name = path.with_name(path.name + ".lock")
     while True:

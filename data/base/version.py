@@ -12,7 +12,9 @@ PROJECT = (
 
 @cache
 def version() -> str:
-    """Return the version: a checkout's own, whatever else is installed, else that of the installed package."""
+    """Return the version: a checkout's own, whatever else is installed, else that of the installed
+    package.
+    """
     if PROJECT.is_file():
         return str(tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"])
     return metadata.version("lambdago")

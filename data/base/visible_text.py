@@ -1,4 +1,4 @@
-"""Text of strangers made fit to be shown: `visible`."""
+"""Text from outside, made safe to show: `visible`."""
 
 import unicodedata
 
@@ -7,8 +7,9 @@ HIDDEN = ("C", "Zl", "Zp")
 
 
 def visible(text: str, keep: str = "") -> str:
-    """The text with every character that shows nothing, or steers a terminal, as `\\x1b` or
-    `\\u202e`; `keep` are left alone.
+    """The text with invisible and terminal-steering characters spelled out: `\\x1b`, `\\u202e`.
+
+    Characters in `keep` are left alone.
     """
     if text.isprintable():
         return text

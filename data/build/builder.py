@@ -57,7 +57,7 @@ from data.dataset import layout as hdf5
 from data.dataset import plain as plain_layout
 from data.dataset.layout import CHUNK, POSITION_COLUMNS, SCHEMA
 from data.game.coords import MAX_SIZE, MIN_SIZE
-from data.records.identity import SPLITS
+from data.records.splits import SPLITS
 from data.sources import find
 from data.sources.file_kinds import PassedOver
 from data.sources.find import Source

@@ -22,15 +22,14 @@ from data.base import digests, interrupts
 from data.base.atomic import NewFile
 from data.dataset import containment, game_table
 from data.dataset.layout import POSITION_COLUMNS, create_column, planes_filter
+from data.features.alphago48 import GameEncoder
 from data.features.feature_set import ROW_BYTES
-from data.game.board_kernels import VERTICES, new_boards
-from data.game.ladder_kernels import new_steps
-from data.records import replay_kernels
 from data.records.filters import Filters, refusal, result_kind
-from data.records.identity import identity, opening_identity, split_of
+from data.records.identity import identity, opening_identity
 from data.records.record import GameRecord, Rejected
 from data.records.replay import Illegal, Replayer, count_positions
 from data.records.sgf import ReadOptions, read_games
+from data.records.splits import split_of
 from data.sources.members import Member
 
 AT_ONCE = 16  # chunks that are packed between two looks at what else has happened
@@ -210,10 +209,8 @@ def warm_up() -> None:
     )
     record = read_wanted(task)[0][0]
     describe([record], task.options)
-    replay_kernels.encode_game(
-        new_boards(1, 9), 0, 9, record.moves, record.colours, record.setup_ply, record.setup_point, record.setup_colour,
-        0, np.zeros((2, 81, ROW_BYTES), np.uint8), np.zeros(2, np.int16), new_steps(), np.zeros(VERTICES, np.uint64),
-    )  # fmt: skip
+    planes, plies = np.zeros((2, 81, ROW_BYTES), np.uint8), np.zeros(2, np.int16)
+    GameEncoder(9).encode(record, planes, plies)
 
 
 def encode_part(task: EncodeTask) -> tuple[int, int]:
@@ -248,7 +245,7 @@ def encode_rows(task: EncodeTask) -> dict[str, np.ndarray]:
     rows = task.stop_row - task.first_row
     columns = {name: np.zeros(rows, dtype) for name, dtype in POSITION_COLUMNS.items()}
     columns["planes"] = np.zeros((rows, task.size**2, ROW_BYTES), np.uint8)
-    boards, steps, words = new_boards(1, task.size), new_steps(), np.zeros(VERTICES, np.uint64)
+    encoder = GameEncoder(task.size)
     at, game, skip = 0, task.first_game, task.skip
     for path, chosen in task.pieces:
         with h5py.File(path, "r", locking=False) as file:
@@ -256,10 +253,7 @@ def encode_rows(task: EncodeTask) -> dict[str, np.ndarray]:
         for i in range(len(chosen)):
             interrupts.check()
             record = game_table.record_of(table, i, task.size)
-            written = replay_kernels.encode_game(
-                boards, 0, task.size, record.moves, record.colours, record.setup_ply, record.setup_point, record.setup_colour,
-                skip, columns["planes"][at:], columns["ply"][at:], steps, words,
-            )  # fmt: skip
+            written = encoder.encode(record, columns["planes"][at:], columns["ply"][at:], skip=skip)
             own = slice(at, at + written)
             plies = columns["ply"][own]
             columns["move"][own] = record.moves[plies]

@@ -14,8 +14,9 @@ import numpy as np
 from data.base.atomic import write_text
 from data.base.errors import Mistake
 from data.records import filters, replay, sgf
-from data.records.identity import OPENING, SPLITS
+from data.records.identity import OPENING
 from data.records.metadata import from_rank
+from data.records.splits import SPLITS
 from data.sources.file_kinds import PassedOver
 from data.sources.members import TRAILING
 

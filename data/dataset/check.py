@@ -25,17 +25,16 @@ from data.dataset.columns import Column, Columns
 from data.dataset.games import Games
 from data.dataset.layout import FLAT_COLUMNS, GAME_COLUMNS, SETUP_COLUMNS, DatasetError
 from data.dataset.rows import Rows, to_points
-from data.features.alphago48 import unpack
+from data.features.alphago48 import GameEncoder, unpack
 from data.features.feature_set import ROW_BYTES, plane_names
 from data.game import symmetry
-from data.game.board_kernels import VERTICES, new_boards
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, to_gtp
-from data.game.ladder_kernels import new_steps
 from data.loading.loader import read_rows
-from data.records.identity import SPLITS, identity, opening_identity, split_of
+from data.records.identity import identity, opening_identity
 from data.records.record import GameRecord
 from data.records.replay import Replayer, find_problem
-from data.records.replay_kernels import SOUND, encode_game
+from data.records.replay_kernels import SOUND
+from data.records.splits import SPLITS, split_of
 
 LISTED = 20  # problems spelled out; the others are counted
 BLOCK = 2048  # rows whose planes are in memory at once; 36 MB as bytes
@@ -315,11 +314,7 @@ def expected_planes(
     first, count = skips[0], skips[-1] - skips[0] + 1
     packed = np.zeros((count, record.size**2, ROW_BYTES), np.uint8)
     plies = np.zeros(count, np.int16)
-    encode_game(
-        new_boards(1, record.size), 0, record.size, record.moves, record.colours,
-        record.setup_ply, record.setup_point, record.setup_colour,
-        first, packed, plies, new_steps(), np.zeros(VERTICES, np.uint64),
-    )  # fmt: skip
+    GameEncoder(record.size).encode(record, packed, plies, skip=first)
     chosen = packed[np.array(skips) - first]
     sources = symmetry.backward(record.size)[np.array(turns), : record.size**2]  # [rows, points]
     turned = np.take_along_axis(chosen, sources[:, :, None].astype(np.int64), axis=1)

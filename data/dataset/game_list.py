@@ -14,9 +14,9 @@ import numpy as np
 
 from data.base import atomic
 from data.base.visible_text import visible
-from data.dataset.layout import SPLITS
 from data.dataset.rows import Rows
 from data.records.metadata import from_rank
+from data.records.splits import SPLITS
 
 HEADER = ("game", "source", "black", "black_rank", "white", "white_rank", "komi", "handicap", "rules", "result", "date", "event",
           "moves", "split")  # fmt: skip

@@ -1,26 +1,19 @@
-"""The recorded games of a dataset in memory, for whoever replays them: `Games`, the door between a
-file and compiled loops.
+"""The recorded games of a dataset in memory: `Games`, from which kernels take them.
 
-Kernels believe the indices that they are given. So a `Games` is made only of arrays that were
-checked: offsets ascend and end where the moves end, points are on the board, colours are colours.
-Whether moves are *legal* shows when they are played: what replays here raises `DatasetError` with
-the number of the game.
+Kernels do not check the indices that they are given. So a `Games` consists of checked arrays:
+offsets ascend and end where the moves end, points are on the board, colours are colours. Whether
+moves are *legal* shows when they are played: replaying raises `DatasetError` with the number of
+the game.
 """
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from data.dataset.game_table import no_moves
 from data.dataset.layout import FLAT_COLUMNS, SETUP_COLUMNS, DatasetError, DatasetFile
 from data.game.board_kernels import new_boards
-from data.patterns import pattern_kernels
 from data.records.record import GameRecord
 from data.records.replay import Replayer, find_problem
-from data.records.replay_kernels import SOUND
-
-if TYPE_CHECKING:
-    from data.patterns.patterns import Tables
+from data.records.replay_kernels import SOUND, ManyMoves, Moves, replay_to
 
 LONGEST = np.iinfo(np.int16).max  # moves a game: the type of `ply`
 
@@ -71,9 +64,10 @@ class Games:
             f"{self.path}: damaged, games/{name}{found}, which is not possible; build the dataset again"
         )
 
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """In the order in which kernels take them."""
-        return (
+    def arrays(self) -> ManyMoves:
+        """All games, as kernels take them."""
+        return ManyMoves(
+            self.size,
             self.moves,
             self.colours,
             self.offset,
@@ -83,13 +77,12 @@ class Games:
             self.setup_offset,
         )
 
-    def game(self, game: int) -> tuple[np.ndarray, ...]:
-        """Moves, colours and set-up of one game, as kernels take them: points are on the board,
-        moves may be illegal.
-        """
+    def game(self, game: int) -> Moves:
+        """One game, as kernels take it: points are on the board, moves may be illegal."""
         a, z = self.offset[game : game + 2]
         s, t = self.setup_offset[game : game + 2]
-        return (
+        return Moves(
+            self.size,
             self.moves[a:z],
             self.colours[a:z],
             self.setup_ply[s:t],
@@ -106,34 +99,9 @@ class Games:
             return replayer.boards
         self.check_indices(np.array([game]), np.array([plies]))
         boards = new_boards(1, self.size)
-        trail, region = pattern_kernels.new_trail()
-        if (
-            pattern_kernels.replay_to(boards, 0, self.size, *self.game(game), plies, trail, region)
-            < 0
-        ):
+        if replay_to(boards, 0, self.game(game), plies) < 0:
             raise self.illegal(game)
         return boards
-
-    def describe(self, tables: "Tables", games: np.ndarray, plies: np.ndarray) -> np.ndarray:
-        """int32 [positions, points, slots]: features of the positions before these plies; see
-        `patterns.py`.
-        """
-        self.check_indices(games, plies)
-        out = np.empty((len(games), self.size**2, tables.slots), np.int32)
-        failed = pattern_kernels.describe_rows(
-            self.boards,
-            0,
-            self.size,
-            *self.arrays(),
-            games,
-            plies,
-            *tables.arrays(),
-            tables.slots,
-            out,
-        )
-        if failed >= 0:
-            raise self.illegal(int(games[failed]))
-        return out
 
     def check_indices(self, games: np.ndarray, plies: np.ndarray) -> None:
         """Raise `DatasetError` unless each is a game, and a ply at which it has a move."""
@@ -150,8 +118,7 @@ class Games:
             )
 
     def record(self, game: int) -> GameRecord:
-        moves, colours, setup_ply, setup_point, setup_colour = self.game(game)
-        return GameRecord(self.size, moves, colours, setup_ply, setup_point, setup_colour)
+        return GameRecord(*self.game(game))
 
     def illegal(self, game: int) -> DatasetError:
         """What to raise for a game that can't be replayed."""

@@ -46,6 +46,7 @@ from data.dataset.guarded import guarded
 from data.features.feature_set import FEATURES, PLANES, ROW_BYTES, plane_names
 from data.game.coords import MAX_SIZE, MIN_SIZE
 from data.records.metadata import to_compensation
+from data.records.splits import SPLITS
 
 __all__ = ["DatasetError", "DatasetFile"]  # among others; the error is imported from here
 
@@ -91,7 +92,6 @@ PLAIN_COLUMNS = {
     "ply": np.int16,
     "symmetry": np.uint8,
 }
-SPLITS = ("train", "validation", "test")
 LAYOUTS = ("packed", "plain")
 
 

@@ -1,5 +1,6 @@
-"""The 48 planes of a position, written as bits: 6 bytes a point, plane p at bit `7 - p % 8` of
-byte `p // 8`.
+"""The 48 planes of a position, written as bits.
+
+A point has 6 bytes; plane p is bit `7 - p % 8` of byte `p // 8`.
 
 While a point is worked on its planes are one 48-bit number with plane 0 as the highest bit, so a
 group's n-th plane is a shift. What the planes mean is in `feature_set.py`; all are from the view of
@@ -11,18 +12,11 @@ import numpy as np
 
 from data.base.jit import kernel, lowest_bit, popcount
 from data.features.feature_set import ROW_BYTES, offset
-from data.game.board_kernels import (
-    ADJ,
-    STRIDE,
-    VERTICES,
-    WORDS,
-    is_first_of_string,
-    is_legal,
-    is_own_eye,
-    liberty,
-)
-from data.game.coords import EMPTY
+from data.game.board_kernels import ADJ, STRIDE, VERTICES, WORDS, liberty, reset
+from data.game.coords import EMPTY, PASS
 from data.game.ladder_kernels import catches, gather_captures, saves
+from data.game.legality_kernels import is_first_of_string, is_legal, is_own_eye
+from data.records.replay_kernels import SOUND, change, fits, turn
 
 TOP = 8 * ROW_BYTES - 1  # the bit of plane 0
 OWN = 1 << (TOP - offset("own"))
@@ -42,7 +36,7 @@ LIBERTIES_AFTER = TOP - offset("liberties_after")
 
 @kernel
 def one_hot(first, n):
-    """The bit for a count of at least 1 in the group whose first plane has the bit number `first`."""
+    """The bit for a count of 1 or more in the group whose first plane has bit number `first`."""
     return np.uint64(1) << np.uint64(first - min(n, 8) + 1)
 
 
@@ -104,8 +98,9 @@ def legal_move(b, v, colour):
 
 @kernel
 def liberties_after(b, v, colour, captured):
-    """Liberties of the string of v after the move: what its parts have together, and captured
-    stones beside them.
+    """Liberties of the string of v after a move there.
+
+    These are the liberties of its parts together, and the captured stones beside them.
     """
     libs = np.zeros(WORDS, np.uint64)
     for d in range(4):
@@ -180,3 +175,32 @@ def mark_ladders(b, colour, words, steps):
                         and saves(b, a, h, steps)
                     ):
                         words[a] |= np.uint64(ESCAPES_LADDER)
+
+
+@kernel
+def encode_game(boards, i, game, skip, planes, plies, steps, words):
+    """Replay a legal game on board i and encode the positions before its moves, passes left out.
+
+    The first `skip` positions are left out, too. The others go to `planes` uint8 [n, points, 6]
+    and `plies` int16 [n] until these are full. Returns how many were written: fewer if the game is
+    not legal.
+    """
+    if not fits(game):
+        return 0
+    reset(boards, i, game.size)
+    b = boards[i]
+    at = 0
+    n = -skip
+    for k in range(len(game.moves)):
+        at = change(b, game, at, k)
+        if at < 0:
+            return max(n, 0)
+        if game.moves[k] != PASS and n >= 0:
+            encode(b, game.colours[k], planes[n], steps, words)
+            plies[n] = k
+        n += game.moves[k] != PASS
+        if n == len(plies):
+            return n
+        if turn(b, game.moves[k], game.colours[k]) != SOUND:
+            return max(n, 0)
+    return max(n, 0)

@@ -1,5 +1,4 @@
-"""`FEATURES`: the planes that a position is shown to a network as, in the order of the 2016
-paper's table.
+"""`FEATURES`: the planes that a network takes as input, in the order of the 2016 paper's table.
 
 This is the only list; offsets and totals follow from it. All planes are drawn from the view of the
 player to move and hold 0 or 1. A group of 8 is one-hot: a count n of at least 1 sets plane min(n,
@@ -28,7 +27,8 @@ FEATURES = (
     Feature(
         "turns_since",
         8,
-        "stones: turns since the stone was placed, 1 for the last move; set-up stones are in the last plane",
+        "stones: turns since the stone was placed, 1 for the last move; "
+        "set-up stones are in the last plane",
     ),
     Feature("liberties", 8, "stones: liberties of the string"),
     Feature(
@@ -58,8 +58,9 @@ NO_KOMI = 128
 
 
 def komi_bytes(komi: np.ndarray, to_play: np.ndarray) -> np.ndarray:
-    """uint8: the half points that the player to move is given (White komi, Black as much less),
-    and 128; unknown komi is none.
+    """uint8: 128 plus the half points that the player to move is given.
+
+    White is given komi, Black as much less. Unknown komi counts as none.
     """
     given = np.nan_to_num(-2.0 * np.asarray(komi, np.float64) * to_play)
     return (NO_KOMI + np.clip(np.rint(given), 1 - NO_KOMI, NO_KOMI - 1)).astype(np.uint8)

@@ -1,14 +1,15 @@
-"""`Board`: the game with its rules checked, for whoever is not a compiled loop.
+"""`Board`: the game with its rules checked, for everything but compiled loops.
 
-A `Board` owns one record (see `board_kernels.py`, where the rules are written) and the history
-that superko asks. Points are integers from the top left and `PASS` (see `coords.py`); colours are
-`BLACK` +1 and `WHITE` -1. Whatever is not allowed raises `IllegalMove` or another ValueError with
-one clear sentence, and leaves the board as it was.
+A `Board` owns one record (see `board_kernels.py`, where the rules are written) and the history for
+superko. Points are integers from the top left and `PASS` (see `coords.py`). Colours are `BLACK` +1
+and `WHITE` -1. A forbidden call raises `IllegalMove` or another ValueError with one clear
+sentence, and leaves the board unchanged.
 
-Rules: suicide is forbidden unless `suicide=True` (then of two stones or more, as Tromp-Taylor has
-it); `ko` is one of `KO_RULES`; two passes end the game, which `ended` reports and nothing
-enforces: clean-up may go on after them; `score` counts area, which Tromp-Taylor and Chinese rules
-share.
+Rules:
+- Suicide is forbidden unless `suicide=True`; then of two stones or more, as in Tromp-Taylor rules.
+- `ko` is one of `KO_RULES`.
+- Two passes end the game. `ended` reports it, but play may go on, to take dead stones.
+- `score` counts area, as Tromp-Taylor and Chinese rules do.
 """
 
 import math
@@ -20,6 +21,8 @@ import numpy as np
 
 from data.base.errors import Mistake
 from data.game import board_kernels as kernels
+from data.game import legality_kernels as legality
+from data.game.area_kernels import area
 from data.game.coords import (
     BLACK,
     COLOUR_NAMES,
@@ -31,13 +34,13 @@ from data.game.coords import (
     check_point,
     to_gtp,
 )
+from data.game.diagram import draw
 
 KO_RULES = {
     "positional": "no whole-board position may come back",
     "situational": "no whole-board position may come back with the same player to move",
     "simple": "only the immediate recapture of a single stone is forbidden",
 }
-
 
 REFUSALS = {
     "occupied": "there is a stone already",
@@ -89,9 +92,7 @@ class Board:
 
     @property
     def ko_rule(self) -> str:
-        """One of `KO_RULES`; it may be changed in the middle of a game, and then holds for what
-        has been.
-        """
+        """One of `KO_RULES`. A change in the middle of a game holds for earlier positions, too."""
         return self._ko_rule
 
     @ko_rule.setter
@@ -135,8 +136,36 @@ class Board:
         return None if vertex == kernels.NO_VERTEX else self._point(vertex)
 
     @property
+    def passes(self) -> int:
+        """Passes in a row up to now; more than two count as two."""
+        return int(self.record["passes"][0])
+
+    @property
     def ended(self) -> bool:
-        return bool(self.record["passes"][0] >= 2)
+        """Whether both players have just passed."""
+        return self.passes >= 2
+
+    def reopen(self) -> None:
+        """Forget the passes just made, so that an ended game goes on."""
+        self.record["passes"] = 0
+
+    def positions_before(self) -> list[int]:
+        """Each position before a turn since the last set-up, as superko compares them."""
+        return self._seen.copy()
+
+    def turns_since(self, earlier: "Board") -> list[tuple[int, int]] | None:
+        """The turns that lead from `earlier` to this board.
+
+        None if `earlier` is not a position of this game, or has other rules, size or komi.
+        """
+        n = len(earlier._moves)
+        rules, others = ((b.komi, b.ko_rule, b.size) for b in (self, earlier))
+        if rules != others or self._moves[:n] != earlier._moves or self._seen[:n] != earlier._seen:
+            return None
+        then = self._past[n] if len(self._moves) > n else self.record
+        fields = ("to_play", "ko", "passes", "ply", "hash", "colour", "placed")
+        same = all((then[name] == earlier.record[name]).all() for name in fields)
+        return self._moves[n:] if same else None
 
     def colour_at(self, point: int) -> int:
         return int(self.record["colour"][0, self._vertex(point)])
@@ -146,7 +175,7 @@ class Board:
 
     def colours(self) -> np.ndarray:
         """The board as int8 [size, size]: +1, -1 and 0, a copy."""
-        return np.array(self._inner(self.record["colour"][0]))
+        return self._inner(self.record["colour"][0])
 
     def string(self, point: int) -> list[int]:
         """Points of the string that has a stone on `point`, in order."""
@@ -195,8 +224,9 @@ class Board:
         self._moves.pop()
 
     def setup(self, *, black: Any = (), white: Any = (), empty: Any = ()) -> None:
-        """Put stones on the board or take them off, outside the game: no turn, no capture, and no
-        way back with `undo`.
+        """Put stones on the board or take them off, outside the game.
+
+        It takes no turn and captures nothing, and `undo` can't take it back.
         """
         changed = self.record.copy()
         named: set[int] = set()
@@ -237,16 +267,17 @@ class Board:
     def owners(self) -> np.ndarray:
         """Who owns each point by area, int8 [size, size]; all stones count as alive."""
         owner = np.zeros(kernels.VERTICES, np.int8)
-        kernels.area(self.record[0], owner)
-        return np.array(self._inner(owner))
+        area(self.record[0], owner)
+        return self._inner(owner)
 
     def score(self) -> float:
         """Black's area less White's and komi: positive if Black wins. All stones count as alive."""
-        return float(kernels.area(self.record[0], np.zeros(kernels.VERTICES, np.int8))) - self.komi
+        return float(area(self.record[0], np.zeros(kernels.VERTICES, np.int8))) - self.komi
 
     def check(self) -> None:
-        """Recompute everything from the stones alone, and raise AssertionError where the record
-        says otherwise.
+        """Recompute everything from the stones alone.
+
+        Raises AssertionError where the record differs.
         """
         fresh = self.record.copy()
         sound = kernels.rebuild(fresh[0])
@@ -300,7 +331,7 @@ class Board:
 
     def _judge_points(self, first: int, stop: int, colour: int, rule: str = "") -> list[str]:
         verdicts, hashes = np.zeros(stop - first, np.uint8), np.zeros(stop - first, np.uint64)
-        kernels.judge(self.record, 0, np.int8(colour), first, stop, verdicts, hashes)
+        legality.judge(self.record, 0, np.int8(colour), first, stop, verdicts, hashes)
         seen = set(self._seen) if stop - first > 1 else self._seen
         return [
             self._refusal(int(v), int(h), colour, seen, rule or self.ko_rule)
@@ -308,12 +339,12 @@ class Board:
         ]
 
     def _refusal(self, verdict: int, hashed: int, colour: int, seen: Any, rule: str) -> str:
-        if verdict == kernels.OCCUPIED:
+        if verdict == legality.OCCUPIED:
             return "occupied"
-        if verdict == kernels.LONE_SUICIDE or (verdict == kernels.SUICIDE and not self.suicide):
+        if verdict == legality.LONE_SUICIDE or (verdict == legality.SUICIDE and not self.suicide):
             return "suicide"
         if rule == "simple":
-            return "ko" if verdict == kernels.KO and colour == self.to_play else ""
+            return "ko" if verdict == legality.KO and colour == self.to_play else ""
         return "superko" if self._key(hashed, -colour) in seen else ""
 
     def _key(self, hashed: int, to_play: int) -> int:
@@ -334,8 +365,7 @@ class Board:
         return (self._point(v) for v in circle(self.record[0], head))
 
     def _inner(self, field: np.ndarray) -> np.ndarray:
-        rows = field[: kernels.STRIDE * (MAX_SIZE + 2)].reshape(MAX_SIZE + 2, kernels.STRIDE)
-        return rows[1 : self.size + 1, 1 : self.size + 1]
+        return field[kernels.vertices(self.size)].reshape(self.size, self.size)
 
     def _vertex(self, point: int) -> int:
         check_point(point, self.size)
@@ -368,19 +398,3 @@ def check_colour(colour: int) -> None:
         or colour not in (BLACK, WHITE)
     ):
         raise ValueError(f"colour {colour!r}: {BLACK} is Black and {WHITE} is White")
-
-
-def draw(colours: np.ndarray, *, last: int | None = None) -> str:
-    """A board as text, X Black and O White, with GTP's letters and numbers; the last move stands
-    in brackets.
-    """
-    size = len(colours)
-    letters = "   " + " ".join(to_gtp(column, size)[0] for column in range(size))
-    lines = [letters]
-    for row in range(size):
-        cells = "".join(f" {'.XO'[int(colour)]}" for colour in colours[row]) + " "
-        if last is not None and last // size == row:
-            at = 2 * (last % size)
-            cells = cells[:at] + "(" + cells[at + 1] + ")" + cells[at + 3 :]
-        lines.append(f"{size - row:2d}{cells}{size - row}")
-    return "\n".join([*lines, letters])

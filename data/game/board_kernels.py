@@ -1,19 +1,26 @@
 """The rules as compiled loops over one record: a board.
 
-Inside kernels a point is a *vertex* of a padded board: `(row + 1) * 20 + column + 1`, with wall
-around, so that every size up to 19 is the same code. Colours are +1 Black, -1 White, 0 empty,
-`WALL` outside. All indices are unsigned: a signed one makes Numba test for wrap-around at every
-access.
+Inside kernels a point is a *vertex* of a padded board: `(row + 1) * 20 + column + 1`, with a wall
+around it, so that one code serves every size up to 19. `vertices(size)` lists the vertices of all
+points. Colours are +1 Black, -1 White, 0 empty, and `WALL` outside. All indices are unsigned: with
+a signed one Numba tests for wrap-around at every access.
 
-A string is known by its *head*, the vertex of one of its stones. `head[v]` is the head of the
-stone on v, `next[v]` the next stone of the same string in a circle; two circles become one by
-swapping two successors. At the head's index stand the string's `stones`, `libs` and `bits`: the
-set of its liberties, one bit a vertex. Bits in vertex order are in point order too. Sets make
-liberties exact at a merge (an OR and a count), and give their union with a few instructions where
-planes ask for it.
+A string is identified by its *head*, the vertex of one of its stones:
 
-Nothing here checks its arguments: `place` wants a legal move. `board.py` is the checked door.
+    head[v]             the head of the string on v
+    next[v]             the next stone of that string, in a circle
+    stones, libs, bits  at the head: how many stones and liberties, and the set of liberties
+
+Two circles become one when two successors are swapped. `bits` has one bit a vertex, in the order
+of points. So a merge is an OR and a count, and planes get the union of liberties in a few
+instructions.
+
+Kernels do not check their arguments: `place` takes a legal move. `board.py` checks. Beside this
+file are `legality_kernels.py` (which moves are legal), `undo_kernels.py` (take moves back),
+`area_kernels.py` (count the score) and `ladder_kernels.py`.
 """
+
+from functools import cache
 
 import numpy as np
 
@@ -26,11 +33,6 @@ VERTICES = 424  # 21 rows of 20, a corner more, rounded up to 8 bytes
 WORDS = 7  # of 64 bits, one bit a vertex
 WALL = 2
 NO_VERTEX = 0  # vertex 0 is wall: as a ko point it means that there is none
-DAME = 3  # in `area` while it works: seen, and nobody's
-REGION_OWNER = (DAME, 1, -1, DAME)  # by what an empty region touches: nothing, Black, White, both
-REGION_POINTS = (0, 1, -1, 0)
-# verdicts on a move; the last is one that would change nothing
-SOUND, OCCUPIED, KO, SUICIDE, LONE_SUICIDE = 0, 1, 2, 3, 4
 LONG_AGO = -1000  # when set-up stones count as placed: more than eight turns before any move
 
 BOARD = np.dtype(
@@ -56,35 +58,9 @@ BOARD = np.dtype(
     align=True,
 )
 
-# What `place_logged` keeps of the strings that a move touches, so that `undo` restores them to the
-# last bit.
-UNDO_FIELDS = [
-    ("vertex", np.uint16),
-    ("at", np.uint16),  # its place among the empties
-    ("ko", np.uint16),
-    # these four are of the vertex itself: a stone may have been captured there,
-    ("v_placed", np.int16),
-    # and what is left of it is needed when that capture is undone in its turn
-    ("v_head", np.uint16),
-    ("v_next", np.uint16),
-    ("v_stones", np.uint16),
-    ("n_own", np.uint8),
-    ("n_taken", np.uint8),
-    ("hash", np.uint64),
-    ("taken", np.uint16, 4),  # heads of captured strings
-    ("own", np.uint16, 4),  # heads of own strings that the move joins
-    ("next", np.uint16, 4),
-    ("libs", np.uint16, 4),
-    ("stones", np.uint16, 4),
-    ("bits", np.uint64, (4, WORDS)),
-]
-UNDO = np.dtype(UNDO_FIELDS, align=True)
-
 
 def offsets(steps: tuple[int, ...]) -> np.ndarray:
-    """For each vertex on the largest board its neighbours in the given steps, uint16 [vertices,
-    4].
-    """
+    """uint16 [vertices, 4]: the neighbours of each vertex in the given steps, up to 19x19."""
     table = np.zeros((VERTICES, len(steps)), np.uint16)
     for row in range(MAX_SIZE):
         for column in range(MAX_SIZE):
@@ -110,6 +86,15 @@ def new_boards(count: int, size: int) -> np.ndarray:
     for i in range(count):
         reset(boards, i, size)
     return boards
+
+
+@cache
+def vertices(size: int) -> np.ndarray:
+    """The vertex of each point, int64 [points]: `field[vertices(size)]` is a field by points."""
+    rows, columns = np.divmod(np.arange(size * size), size)
+    table = (rows + 1) * STRIDE + columns + 1
+    table.setflags(write=False)
+    return table
 
 
 @kernel
@@ -200,8 +185,9 @@ def rebuild(b):
 
 @kernel
 def gather_string(b, first):
-    """Make the stones connected to `first`, which belong to no string yet, a string with `first`
-    as its head.
+    """Make `first` and the stones connected to it one string, with `first` as its head.
+
+    None of them may belong to a string yet.
     """
     b.head[first] = first
     b.next[first] = first
@@ -234,7 +220,7 @@ def add_liberty(b, h, v):
 
 @kernel
 def merge(b, g, h):
-    """Join two strings of one colour; returns the head of the whole, which was that of the larger."""
+    """Join two strings of one colour; returns the head, which was that of the larger one."""
     if b.stones[h] < b.stones[g]:
         g, h = h, g
     libs = np.uint64(0)
@@ -286,8 +272,9 @@ def remove(b, h):
 
 @kernel
 def place(b, v, colour):
-    """Put a stone on an empty vertex, take captured strings off, or the own one if nothing is
-    captured and it has no liberty.
+    """Put a stone on an empty vertex and take captured strings off.
+
+    If nothing is captured and the own string has no liberty, that is taken off.
 
     Strings, liberties, empties, hash, ko and `placed` follow; the turn does not (see `play`).
     """
@@ -378,223 +365,6 @@ def play_pass(b, colour):
 
 
 @kernel
-def is_suicide(b, v, colour):
-    for d in range(4):
-        u = ADJ[v, d]
-        if b.colour[u] == EMPTY:
-            return False
-        if b.colour[u] == colour:
-            if b.libs[b.head[u]] > 1:
-                return False
-        elif b.colour[u] == -colour and b.libs[b.head[u]] == 1:
-            return False
-    return True
-
-
-@kernel
-def is_lone(b, v, colour):
-    """No own stone beside v: suicide there would take one stone, and leave the board as it was."""
-    for d in range(4):
-        if b.colour[ADJ[v, d]] == colour:
-            return False
-    return True
-
-
-@kernel
-def is_legal(b, v, colour):
-    """Empty, no simple ko, no suicide: *legal* as the planes mean it."""
-    return b.colour[v] == EMPTY and v != b.ko and not is_suicide(b, v, colour)
-
-
-@kernel
-def verdict(b, v, colour):
-    """What is against a move, superko left aside: `SOUND` or the first that holds."""
-    if b.colour[v] != EMPTY:
-        return OCCUPIED
-    if is_suicide(b, v, colour):
-        return LONE_SUICIDE if is_lone(b, v, colour) else SUICIDE
-    return KO if v == b.ko else SOUND
-
-
-@kernel
-def judge(boards, i, colour, first, stop, verdicts, hashes):
-    """The verdict and the hash after the move for each of the points first..stop of board i."""
-    b = boards[i]
-    for point in range(first, stop):
-        v = to_vertex(point, b.side)
-        verdicts[point - first] = verdict(b, v, colour)
-        hashes[point - first] = b.hash if b.colour[v] != EMPTY else hash_after(b, v, colour)
-
-
-@kernel
-def is_own_eye(b, v, colour):
-    """All neighbours own, and the opponent on at most one diagonal, on none at the edge."""
-    for d in range(4):
-        if b.colour[ADJ[v, d]] != colour and b.colour[ADJ[v, d]] != WALL:
-            return False
-    foreign = 0
-    edge = 0
-    for d in range(4):
-        foreign += b.colour[DIAG[v, d]] == -colour
-        edge |= b.colour[DIAG[v, d]] == WALL
-    return foreign + edge < 2
-
-
-@kernel
-def hash_after(b, v, colour):
-    """The hash that `place` would leave, without placing: what superko asks."""
-    hashed = b.hash ^ ZOBRIST[colour + 1, v]
-    captured = False
-    for d in range(4):
-        u = ADJ[v, d]
-        if b.colour[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
-            hashed ^= hash_of_string(b, b.head[u])
-            captured = True
-    if not captured and is_suicide(b, v, colour):
-        hashed ^= ZOBRIST[colour + 1, v]
-        for d in range(4):
-            u = ADJ[v, d]
-            if b.colour[u] == colour and is_first_of_string(b, v, d):
-                hashed ^= hash_of_string(b, b.head[u])
-    return hashed
-
-
-@kernel
-def is_first_of_string(b, v, d):
-    """Whether no earlier neighbour of v belongs to the string of the neighbour in direction d."""
-    h = b.head[ADJ[v, d]]
-    colour = b.colour[ADJ[v, d]]
-    for e in range(d):
-        if b.colour[ADJ[v, e]] == colour and b.head[ADJ[v, e]] == h:
-            return False
-    return True
-
-
-@kernel
-def hash_of_string(b, h):
-    colour = b.colour[h]
-    hashed = np.uint64(0)
-    u = h
-    while True:
-        hashed ^= ZOBRIST[colour + 1, u]
-        u = b.next[u]
-        if u == h:
-            break
-    return hashed
-
-
-@kernel
-def place_logged(b, v, colour, log, k):
-    """`place`, and what `undo` needs to take it back, in `log[k]`. No suicide."""
-    entry = log[k]
-    entry.vertex = v
-    entry.at = b.where[v]
-    entry.ko = b.ko
-    entry.v_placed = b.placed[v]
-    entry.v_head = b.head[v]
-    entry.v_next = b.next[v]
-    entry.v_stones = b.stones[v]
-    entry.hash = b.hash
-    own = 0
-    taken = 0
-    for d in range(4):
-        u = ADJ[v, d]
-        if b.colour[u] == colour:
-            if is_first_of_string(b, v, d):
-                h = b.head[u]
-                entry.own[own] = h
-                entry.next[own] = b.next[h]
-                entry.libs[own] = b.libs[h]
-                entry.stones[own] = b.stones[h]
-                for w in range(WORDS):
-                    entry.bits[own, w] = b.bits[h, w]
-                own += 1
-        elif b.colour[u] == -colour and b.libs[b.head[u]] == 1 and is_first_of_string(b, v, d):
-            entry.taken[taken] = b.head[u]
-            taken += 1
-    entry.n_own = own
-    entry.n_taken = taken
-    place(b, v, colour)
-
-
-@kernel
-def undo(b, log, k):
-    """Take back the last `place_logged`; the board is as before in every field that means
-    something.
-    """
-    entry = log[k]
-    v = entry.vertex
-    colour = b.colour[v]
-    for t in range(entry.n_taken):
-        put_back(b, entry.taken[t], -colour)
-
-    # else it was the last of the list, and captured stones may have been written over it
-    if entry.at != b.n_empty:
-        moved = b.empty[entry.at]
-        b.empty[b.n_empty] = moved
-        b.where[moved] = b.n_empty
-    b.empty[entry.at] = v
-    b.where[v] = entry.at
-    b.n_empty += np.uint16(1)
-    b.colour[v] = EMPTY
-    b.placed[v] = entry.v_placed
-    b.head[v] = entry.v_head
-    b.next[v] = entry.v_next
-    if entry.n_own == 0:
-        b.stones[v] = entry.v_stones
-        b.libs[v] = 0
-        for w in range(WORDS):
-            b.bits[v, w] = 0
-
-    for s in range(entry.n_own):
-        h = entry.own[s]
-        b.next[h] = entry.next[s]
-    for s in range(entry.n_own):
-        h = entry.own[s]
-        b.libs[h] = entry.libs[s]
-        b.stones[h] = entry.stones[s]
-        for w in range(WORDS):
-            b.bits[h, w] = entry.bits[s, w]
-        if b.head[h] != h:
-            u = h
-            while True:
-                b.head[u] = h
-                u = b.next[u]
-                if u == h:
-                    break
-    for d in range(4):
-        u = ADJ[v, d]
-        if b.colour[u] == -colour:
-            add_liberty(b, b.head[u], v)
-    b.ko = entry.ko
-    b.hash = entry.hash
-
-
-@kernel
-def put_back(b, h, colour):
-    """Set a removed string on the board again, its last liberty still missing: the inverse of
-    `remove`.
-    """
-    b.n_empty -= b.stones[h]  # they stand at the end of the list
-    u = h
-    while True:
-        b.colour[u] = colour
-        word = u >> 6
-        bit = np.uint64(1) << np.uint64(u & 63)
-        for d in range(4):
-            x = ADJ[u, d]
-            if b.colour[x] == -colour:
-                g = b.head[x]
-                old = b.bits[g, word]
-                if old & bit:
-                    b.bits[g, word] = old & ~bit
-                    b.libs[g] -= np.uint16(1)
-        u = b.next[u]
-        if u == h:
-            break
-
-
-@kernel
 def liberty(b, h, k):
     """The k-th liberty, in the order of points, of the string with head h."""
     for w in range(WORDS):
@@ -606,61 +376,3 @@ def liberty(b, h, k):
             return np.uint16(np.uint64(w * 64) + lowest_bit(word))
         k -= count
     return np.uint16(NO_VERTEX)
-
-
-@kernel
-def area(b, owner):
-    """Area count: fill `owner` int8 [vertices] with who owns each vertex; returns Black's points
-    less White's.
-
-    An empty region belongs to a colour if it touches no other; `owner` holds 0 for dame and for an
-    empty board.
-    """
-    balance = np.int64(0)  # a plain 0 would become an int8 where this runs interpreted
-    for v in range(VERTICES):
-        owner[v] = 0 if b.colour[v] == WALL else b.colour[v]
-        balance += owner[v]
-    for k in range(b.n_empty):
-        if owner[b.empty[k]] == 0:
-            balance += fill_region(b, b.empty[k], owner)
-    for k in range(b.n_empty):
-        if owner[b.empty[k]] == DAME:
-            owner[b.empty[k]] = 0
-    return balance
-
-
-@kernel
-def fill_region(b, first, owner):
-    """Mark the empty region around `first` with its owner or DAME; returns what it counts."""
-    lone = True
-    touched = 0
-    for d in range(4):
-        colour = b.colour[ADJ[first, d]]
-        lone &= colour != EMPTY
-        touched |= touch(colour)
-    if lone:  # one point: most regions at the end of a game
-        owner[first] = REGION_OWNER[touched]
-        return REGION_POINTS[touched]
-    region = np.empty(VERTICES, np.uint16)
-    region[0] = first
-    owner[first] = DAME
-    count = 1
-    at = 0
-    while at < count:
-        for d in range(4):
-            u = ADJ[region[at], d]
-            touched |= touch(b.colour[u])
-            if b.colour[u] == EMPTY and owner[u] == 0:
-                owner[u] = DAME
-                region[count] = u
-                count += 1
-        at += 1
-    for j in range(count):
-        owner[region[j]] = REGION_OWNER[touched]
-    return REGION_POINTS[touched] * count
-
-
-@kernel
-def touch(colour):
-    """Bit 0 for Black, bit 1 for White: what a region's border is made of."""
-    return (1 if colour == 1 else 0) | (2 if colour == -1 else 0)

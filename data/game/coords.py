@@ -1,4 +1,4 @@
-"""Points and their names in other notations: the only place that knows how others count.
+"""Points and their names in other notations; no other module converts between them.
 
 A point is one integer, row by row from the top-left corner as a diagram is drawn: `row * size +
 column`, 0 to 360 on 19x19. Pass is `PASS`, 361, on every size. On a 19x19 board:

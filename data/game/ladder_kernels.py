@@ -1,31 +1,26 @@
 """Ladders: is a string caught if the attacker goes on giving atari, and does a reply save it?
 
-One question is asked over and over: does this move *work*? The attacker's move works if no reply
-of the defender does; the defender's works if it leaves the string three liberties, or two of which
-neither works for the attacker. The defender, in atari, may capture any attacking string in atari
-that touches his, or extend; the attacker tries both liberties. Simple ko binds both, nobody
-passes. A reading that gets `MAX_DEPTH` plies deep or has made `MAX_MOVES` board moves ends with
-the string not caught.
+Both questions ask whether a move *works*:
+- The attacker's move works if no reply of the defender works. The attacker tries both liberties.
+- The defender's reply works if the string then has three liberties, or two of which neither works
+  for the attacker. The defender, in atari, extends or captures an attacking string in atari that
+  touches the string.
+
+Simple ko binds both, and nobody passes. A reading that is `MAX_DEPTH` plies deep or has made
+`MAX_MOVES` board moves ends with the string not caught.
 
 Most questions are answered before a stone is put down, by counting the liberties that the
-extension would have. Stones that are put down are taken back by `undo`; no board is copied. The
-working space is `steps`, one entry a ply, from `new_steps`.
+extension would have. `undo` takes stones back; no board is copied. The working space is `steps`
+from `new_steps`, one entry a ply.
 """
 
 import numpy as np
 
 from data.base.jit import kernel, lowest_bit, popcount
-from data.game.board_kernels import (
-    ADJ,
-    NO_VERTEX,
-    UNDO_FIELDS,
-    WORDS,
-    is_legal,
-    liberty,
-    place_logged,
-    undo,
-)
+from data.game.board_kernels import ADJ, NO_VERTEX, WORDS, liberty
 from data.game.coords import EMPTY
+from data.game.legality_kernels import is_legal
+from data.game.undo_kernels import UNDO_FIELDS, place_logged, undo
 
 MAX_DEPTH = 200
 MAX_MOVES = 2000
@@ -51,8 +46,9 @@ def new_steps() -> np.ndarray:
 
 @kernel
 def catches(b, a, s, steps):
-    """Whether a, a legal move on one of the two liberties of the opponent's string s, catches it
-    in a ladder.
+    """Whether a catches the opponent's string s in a ladder.
+
+    a is a legal move on one of the two liberties of s.
     """
     return works(b, a, s, np.bool_(True), steps)
 
@@ -65,8 +61,9 @@ def saves(b, a, s, steps):
 
 @kernel
 def works(b, a, s, attacks, steps):
-    """Whether the legal move a does to the string of s what its player wants: an AND-OR search
-    without recursion.
+    """Whether the legal move a does to string s what its player wants.
+
+    This is an AND-OR search without recursion.
     """
     defender = b.colour[s]
     steps[0].moves = 0
@@ -123,9 +120,7 @@ def begin(b, a, s, attacks, steps, depth):
 
 @kernel
 def next_answer(b, steps, depth, colour):
-    """Take the next legal answer to the move at `depth` from its list; NO_VERTEX if there is none
-    left.
-    """
+    """Take the next legal answer to the move at `depth`; NO_VERTEX if none is left."""
     step = steps[depth]
     for w in range(WORDS):
         while step.answers[w]:
@@ -140,8 +135,9 @@ def next_answer(b, steps, depth, colour):
 
 @kernel
 def runs_free(b, a, s):
-    """Whether string s, with two liberties, has three or more after the attacker's a and its own
-    extension: sure, or False.
+    """Whether string s surely has three liberties or more after a and its own extension.
+
+    s has two liberties, and a is the attacker's move on one of them. False means: not sure.
     """
     defender = b.colour[s]
     for d in range(4):
@@ -157,8 +153,9 @@ def runs_free(b, a, s):
 
 @kernel
 def extension(b, h, last, gone):
-    """Liberties of the string of h after its owner plays `last` next to it, `gone` being filled
-    and nothing captured.
+    """Liberties of the string of h after its owner plays `last` next to it.
+
+    `gone` is filled by the attacker; nothing is captured.
     """
     colour = b.colour[h]
     total = np.uint64(0)
@@ -192,8 +189,9 @@ def extension(b, h, last, gone):
 
 @kernel
 def gather_captures(b, h, captures):
-    """The set of points where the owner of string h captures an opponent's string in atari that
-    touches it.
+    """The set of points where the owner of string h captures a string that touches h.
+
+    These are the last liberties of the opponent's strings in atari.
     """
     for w in range(WORDS):
         captures[w] = 0

@@ -1,10 +1,11 @@
-"""The eight symmetries of the board as permutations of points: the only implementation there is.
+"""The eight symmetries of the board as permutations of points, in one place.
 
 Symmetry k maps a point (row, column): if k & 4, row and column are swapped first; then if k & 1,
 row -> n-1-row; then if k & 2, column -> n-1-column. Symmetry 0 is the identity. Planes, moves and
 records are turned by the same table:
 
-    forward(size)[k, p]  is where point p goes          backward(size)[k, q]  is which point comes to q
+    forward(size)[k, p]    where point p goes
+    backward(size)[k, q]   which point comes to q
     turned = planes[..., backward(size)[k, : size**2]]      turned_move = forward(size)[k, move]
 
 Both tables map `PASS` to itself.
@@ -21,9 +22,7 @@ COUNT = 8
 
 @cache
 def forward(size: int) -> np.ndarray:
-    """int16 [8, 362]: the image of each point, and of PASS; points off the board are their own
-    image.
-    """
+    """int16 [8, 362]: the image of each point and of PASS; off the board each is its own image."""
     table = np.tile(np.arange(PASS + 1, dtype=np.int16), (COUNT, 1))
     row, column = np.divmod(np.arange(size * size), size)
     for k in range(COUNT):

@@ -2,7 +2,7 @@
 half of a dataset when asked for.
 
 A batch is that of `loader.py`, with pattern features in the place of planes: `planes` int32
-[batch, slots, size, size], numbers of weights (see patterns.py). Order, splits, epochs and
+[batch, slots, size, size], numbers of weights (see vocabulary.py). Order, splits, epochs and
 resuming are those of `GoDataModule`.
 """
 
@@ -17,7 +17,9 @@ from data.dataset.layout import DatasetFile
 from data.loading.datamodule import GoDataModule
 from data.loading.loader import Batch, Loader, Order, read_labels
 from data.loading.order import EvaluationOrder, TrainOrder
-from data.patterns.patterns import KINDS, PatternError, Tables, Words, harvest, report
+from data.patterns.features import Tables
+from data.patterns.harvest import harvest
+from data.patterns.vocabulary import KINDS, PatternError, Words, report
 
 
 class PatternLoader(Loader):
@@ -59,7 +61,7 @@ class PatternLoader(Loader):
 
     def batch(self, rows: np.ndarray, columns: dict[str, np.ndarray]) -> Batch:
         size = self.file.size
-        features = self.games.describe(self.tables, columns["game"], columns["ply"])
+        features = self.tables.describe(self.games, columns["game"], columns["ply"])
         return {
             "planes": features.reshape(len(rows), size, size, self.tables.slots),
             "move": columns["move"].astype(np.int64),

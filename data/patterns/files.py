@@ -1,8 +1,8 @@
-"""Files of pattern weights: one safetensors file, which is plain numbers behind a JSON header.
+"""Files of pattern weights: one safetensors file, plain numbers behind a JSON header.
 
 Nothing in it is ever run.
 
-    weights   float32 [n]     number 0 is no feature; patterns.py says where each slot's begin
+    weights   float32 [n]     number 0 is no feature; vocabulary.py says where each slot's begin
     arounds, responses, shapes   int64   the words that they are for
 
 The header's metadata hold `about`, JSON: kind (rollout or tree), size of the board that was
@@ -21,14 +21,8 @@ from safetensors.numpy import save
 
 from data.base.atomic import temporary_name
 from data.base.errors import first_line
-from data.patterns.patterns import (
-    AROUND_CODES,
-    KINDS,
-    PatternError,
-    Words,
-    as_arrays,
-    first_of_slots,
-)
+from data.patterns.codes import AROUND_CODES
+from data.patterns.vocabulary import KINDS, PatternError, Words, as_arrays, first_of_slots
 
 FORMAT = "LambdaGo patterns"
 SCHEMA = 2
@@ -65,7 +59,7 @@ def checksum(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
 
 
 def read_patterns(path: str | Path) -> PatternWeights:
-    """Raise `PatternError`, one line, for whatever is wrong."""
+    """Read a file of pattern weights. Raises `PatternError` in one line for anything wrong."""
     path = Path(path).expanduser()
     if not path.is_file():
         raise PatternError(f"{path}: there is no such file of pattern weights")
@@ -77,7 +71,8 @@ def read_patterns(path: str | Path) -> PatternWeights:
                 raise PatternError(f"{path}: not pattern weights of this project")
             if (schema := about.get("schema")) != SCHEMA and schema not in OLDER:
                 raise PatternError(
-                    f"{path}: pattern weights of schema {schema!r}, this program reads {SCHEMA}; train again"
+                    f"{path}: pattern weights of schema {schema!r}, "
+                    f"this program reads {SCHEMA}; train again"
                 )
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dict)
     except PatternError:
@@ -127,14 +122,16 @@ def read_patterns(path: str | Path) -> PatternWeights:
     words = Words(*(arrays[name] for name in names))
     if not words.are_smallest():
         raise PatternError(
-            f"{path}: some of its patterns are not the smallest of their images, and would never be found"
+            f"{path}: some of its patterns are not the smallest of their images, "
+            "and would never be found"
         )
     weights = arrays["weights"]
     if weights.dtype != np.float32 or weights.shape != (
         first_of_slots(about["kind"], words.sizes())[-1],
     ):
         raise PatternError(
-            f"{path}: its weights are {weights.dtype} {weights.shape}, not one float32 for each of its patterns"
+            f"{path}: its weights are {weights.dtype} {weights.shape}, "
+            "not one float32 for each of its patterns"
         )
     if not np.isfinite(weights).all():
         raise PatternError(f"{path}: some of its weights are no numbers")

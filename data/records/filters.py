@@ -1,6 +1,4 @@
-"""Which games are wanted: each filter refuses with a reason of its own, so that the report can
-count it.
-"""
+"""Which games are wanted: each filter refuses with its own reason, which the report counts."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +13,8 @@ REASONS = {
     "too short": "fewer moves than filters.min_moves",
     "too long": "more moves than filters.max_moves",
     "rank": "a player is below filters.min_rank, above filters.max_rank, or of unknown rank",
-    "handicap filter": "more or fewer handicap stones than filters.min_handicap and filters.max_handicap allow",
+    "handicap filter": "more or fewer handicap stones than filters.min_handicap "
+    "and filters.max_handicap allow",
     "result filter": "the result is of no kind in filters.results",
     "date": "the date is outside filters.from_date and filters.to_date, or unknown",
     "player": "no player is in filters.players",

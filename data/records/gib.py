@@ -7,7 +7,8 @@ r"""Tygem's GIB records as main lines, so that `sgf.py` reads them like any othe
     \GS
     2 1 0                                    counts
     INI 0 1 3 &4                             the fourth word: handicap stones, on the usual points
-    STO 0 2 2 15 3                           message number, colour (1 Black, 2 White), column and row from the top left
+    STO 0 2 2 15 3                           message number, colour (1 Black, 2 White),
+                                             column and row from the top left
     SKI 0 3                                  a pass
     \GE                                      what follows are comments and variations
 
@@ -57,8 +58,9 @@ def _decode(data: bytes) -> str:
 
 
 def _looks_chinese(characters: list[bytes]) -> bool:
-    """Nearly all bytes are characters in both: the words for dan and kyu tell, else how many would
-    be Hanja in Korean.
+    """Whether bytes that fit both charsets are Chinese rather than Korean.
+
+    The words for dan and kyu decide, else how many characters would be Hanja in Korean.
     """
     for word in ("段", "级"):
         if word.encode("gb18030") in characters:
@@ -103,7 +105,7 @@ def _read_tag(value: str) -> dict[str, str]:
 
 
 def _read_player(values: dict[str, str], side: str, key: str) -> tuple[str, str]:
-    """Name and rank. A rank may stand behind the name in brackets, else there is a number for it."""
+    """Name and rank. A rank may stand in brackets behind the name, else it has a number."""
     user = _read_pairs(values.get(f"{key}USERINFO", ""))
     name = (
         values.get(f"GAME{side}NAME", "").strip()

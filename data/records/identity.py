@@ -1,4 +1,4 @@
-"""Which records are the same game, and on which side of the split a game falls.
+"""Which records are the same game.
 
 `identity` is equal for a game, its duplicates and its mirror images; passes at the end don't
 count. `opening_identity` looks at no more than the first `OPENING` moves: records that share these
@@ -8,11 +8,11 @@ one side.
 
 import numpy as np
 
-from data.dataset.layout import SPLITS as SPLITS
 from data.game import symmetry
 from data.game.coords import PASS
 from data.records.identity_kernels import smallest_hash
 from data.records.record import GameRecord
+from data.records.replay_kernels import Moves
 
 OPENING = 50  # moves; games that share as many are one game for all that a test set cares
 
@@ -38,22 +38,12 @@ def hash_prefix(record: GameRecord, moves: int) -> int:
     setup = slice(
         0, int(np.searchsorted(record.setup_ply, moves, side="left" if moves else "right"))
     )
-    return int(
-        smallest_hash(
-            record.size,
-            record.moves[:moves],
-            record.colours[:moves],
-            record.setup_ply[setup],
-            record.setup_point[setup],
-            record.setup_colour[setup],
-            symmetry.forward(record.size),
-        )
+    prefix = Moves(
+        record.size,
+        record.moves[:moves],
+        record.colours[:moves],
+        record.setup_ply[setup],
+        record.setup_point[setup],
+        record.setup_colour[setup],
     )
-
-
-def split_of(opening: int, validation: float, test: float) -> int:
-    """Index into `SPLITS`. Only the hash and the fractions decide, whatever other games there are."""
-    share = opening / 2**64
-    if share < test:
-        return 2
-    return 1 if share < test + validation else 0
+    return int(smallest_hash(prefix, symmetry.forward(record.size)))

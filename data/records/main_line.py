@@ -1,13 +1,13 @@
-"""From the bytes of an SGF file to the main line of each game in it, whatever state the file is in.
+"""From the bytes of an SGF file to the main line of each game in it, however damaged the file is.
 
-sgfmill's tokeniser is the grammar. Two things are put around it. Before it, a shortcut: records
-are nearly always one straight line of moves, and one regular expression that accepts exactly such
-a tail is several times as fast as making a token of each bracket; whatever it does not accept goes
-the long way, and `tests/data/records/test_sgf.py` compares the two. After it, salvage: sgfmill refuses a file
-that stops or breaks anywhere, while the moves before that place are good, and a record that lost
-its first bracket is otherwise whole.
+sgfmill's tokeniser is the grammar. Two things stand around it:
+- A shortcut before it. Nearly all records are one straight line of moves. A regular expression
+  that accepts exactly such a tail is several times as fast as a token for each bracket. What it
+  does not accept goes the long way, and `tests/data/records/test_sgf.py` compares the two.
+- Salvage after it. sgfmill refuses a file that stops or breaks anywhere, but the moves before that
+  place are good, and a record without its first bracket is otherwise whole.
 
-Everything works on bytes. Recursion is nowhere, and a limit on the length of a game comes before
+Everything works on bytes. Nothing is recursive, and the length of a game is limited before
 anything is allocated.
 """
 
@@ -131,7 +131,7 @@ def _find_straight_line(data: bytes) -> MainLine | None:
 
 
 def _open_games(data: bytes) -> tuple[bytes, set[int]]:
-    """Put `(;` where a game surely begins without it; returns where each of these now stands, too."""
+    """Put `(;` where a game surely begins without it; returns the text and where these stand."""
     any_start = _ANY_START.search(data)
     first = _BEHEADED.match(data) or _UNOPENED.search(
         data, 0, any_start.start() if any_start else len(data)
@@ -162,8 +162,9 @@ def _find_long_way(data: bytes, opened: set[int]) -> Iterator[MainLine]:
 
 
 def _has_lost_its_beginning(data: bytes, starts: list[int]) -> bool:
-    """Whether a game was under way before the first start, which then may be one of its
-    variations.
+    """Whether a game was under way before the first start.
+
+    Then that start may be one of its variations.
     """
     if _LOOSE_MOVE.search(data, 0, starts[0] if starts else len(data)):
         return True
@@ -173,8 +174,9 @@ def _has_lost_its_beginning(data: bytes, starts: list[int]) -> bool:
 
 
 def _read_straight_line(match: re.Match[bytes]) -> MainLine | None:
-    """None where the head is not as plain as the tail, or where half of a character may have
-    hidden a bracket.
+    """The line, or None if the head is not plain enough for the fast way.
+
+    None, too, if half of a character may have hidden a bracket.
     """
     head, tail = match[1], match[2]
     if len(head) > MAX_HEAD or (b"\\" in match[0] and _ESCAPING_HALF.search(match[0])):
@@ -188,8 +190,9 @@ def _read_straight_line(match: re.Match[bytes]) -> MainLine | None:
 
 
 def _find_starts(data: bytes) -> list[int]:
-    """Where a game surely starts, even if the one before was never closed; and the first place
-    that looks like one.
+    """Where a game surely starts, even if the one before was never closed.
+
+    The first place that looks like a start counts, too.
     """
     first = _ANY_START.search(data)
     if not first:
@@ -198,8 +201,9 @@ def _find_starts(data: bytes) -> list[int]:
 
 
 def _read_piece(piece: bytes, broken: bool) -> Iterator[MainLine]:
-    """The games of a piece that holds no sure start but its own: they are told apart by their
-    brackets alone.
+    """The games of a piece whose only sure start is its beginning.
+
+    Brackets alone tell them apart.
 
     `broken` says that it continues a broken game.
     """
@@ -267,7 +271,7 @@ def _transcode(data: bytes) -> Iterator[bytes]:
 
 
 def _walk(tokens: list[tuple[str, bytes]]) -> MainLine:
-    """The first line of play: until the first closing parenthesis, the first child at each branch."""
+    """The first line of play, to its closing bracket: the first child at each branch."""
     line = MainLine()
     nodes = line.nodes
     node: list[Property] | None = None

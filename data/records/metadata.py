@@ -1,10 +1,10 @@
-"""What archives say about a game, in one form: komi, result, rank, date and names.
+"""Metadata of a game in one form: komi, result, rank, date and names.
 
 Pure functions that never raise.
 
-Every function takes what stood between the brackets, as bytes or text, and answers with a value
-that `record.py` knows, or with its "unknown": NaN, `?`, 0, an empty string. To start reading:
-`to_komi`, whose docstring is the table of the lies that komi tells.
+Every function takes what stood between the brackets, as bytes or text. It returns a value as
+`record.py` defines it, or its "unknown": NaN, `?`, 0, an empty string. Start reading with
+`to_komi`: its docstring is a table of what archives write and what they mean.
 """
 
 import re
@@ -15,7 +15,7 @@ from data.game.coords import BLACK, WHITE
 
 UNKNOWN_KOMI = float("nan")
 MAX_KOMI = 100.0
-# points; more than the board has is a typing error, and only the winner is believed
+# points; a larger margin is a typing error, and only the winner is taken from it
 MAX_MARGIN = 400.0
 PROFESSIONAL = 10  # added to the dan of professionals
 
@@ -38,10 +38,10 @@ def to_komi(
         written                   means     because
         6.5   6,5   7.5目  六目半  as read
         750 650 550 450           7.5 ...   hundredths (Fox, gokifu)
-        375 350 325 275           7.5 7 ... hundredths, and Chinese counting in stones: half of the points
-        3.75  3又3/4子  2.75       7.5  5.5  a quarter exists in Chinese counting only (GoGoD), which is doubled
-        50 in Fox                 0.5       hundredths again; elsewhere 50 is 50 points of reverse handicap
-        0 in Fox, HA[0]           NaN       not true: counted margins in such games are in halves, 311 of them, and none is whole
+        375 350 325 275           7.5 7 ... hundredths of stones (Chinese): half of the points
+        3.75  3又3/4子  2.75       7.5  5.5  quarters are Chinese (GoGoD), and are doubled
+        50 in Fox                 0.5       hundredths; elsewhere reverse handicap of 50
+        0 in Fox, HA[0]           NaN       not true: all 311 margins are halves
         0 in Fox, HA[1], HA[3]    0         true: their margins are whole, and some games are drawn
         more than 100, nothing    NaN
 
@@ -64,7 +64,9 @@ def to_komi(
 
 
 def _is_fox(application: str, event: str) -> bool:
-    """Fox games re-saved by GNU Go 3.8 keep only its name; GNU Go itself would write `0.0` and
+    """Whether the record comes from Fox.
+
+    Fox games re-saved by GNU Go 3.8 keep only its name. GNU Go itself would write `0.0`, and
     never a bare `0`.
     """
     application = application.lower()
@@ -87,7 +89,7 @@ def to_result(raw: bytes | str) -> tuple[str, int]:
 
 
 def to_margin(result: str) -> float:
-    """What Black won by, in points, of a result in the one form; NaN where nobody counted."""
+    """Black's margin in points of a normalised result; NaN if points were not counted."""
     counted = re.fullmatch(r"([BW])\+([0-9.]+)", result)
     return (1 if counted[1] == "B" else -1) * float(counted[2]) if counted else float("nan")
 
@@ -129,7 +131,8 @@ _NO_WINNER = (
         "Draw",
     ),
     (
-        r"void|no result|無勝負|无胜负|無效|无效|打掛|打挂|打ち掛け|suspend|adjourn|unfinished|annul|무효|三劫",
+        r"void|no result|無勝負|无胜负|無效|无效|打掛|打挂|打ち掛け|"
+        r"suspend|adjourn|unfinished|annul|무효|三劫",
         "Void",
     ),
 )
@@ -137,7 +140,8 @@ _RESIGN = re.compile(r"resign|\bres\b|中盘|中盤|中押|认输|認輸|投了|
 _TIME = re.compile(r"time|超时|超時|时间|時間|時間切|切れ|시간")
 _FORFEIT = re.compile(r"forfeit|disqualif|disconnect|弃权|棄権|棄權|不戦|반칙|反則|犯规|犯規|기권")
 _LOSES = re.compile(
-    r"负|負|败|敗|输|輸|认输|投了|패|\blos[et]|resigns|resigned|overtime|runs? out|ran out|forfeits|forfeited"
+    r"负|負|败|敗|输|輸|认输|投了|패|"
+    r"\blos[et]|resigns|resigned|overtime|runs? out|ran out|forfeits|forfeited"
 )
 _WINS = re.compile(r"胜|勝|贏|赢|승|\bw[io]ns?\b|wins|beats|victory")
 
@@ -171,7 +175,7 @@ def _won_by_points(side: str, winner: int, how: str) -> tuple[str, int]:
 
 
 def _read_sentence(text: str) -> tuple[str, int]:
-    """`黑中盘胜`, `White wins by 3.5`, `白负`: who is named first, and whether that one won or lost."""
+    """`黑中盘胜`, `White wins by 3.5`, `白负`: whoever is named first has won or lost."""
     black, white = _BLACK.search(text), _WHITE.search(text)
     if not black and not white:
         return "?", 0
@@ -197,9 +201,9 @@ def _read_sentence(text: str) -> tuple[str, int]:
 def to_rank(raw: bytes | str) -> int:
     """Kyu -30 to -1, dan 1 to 9, professional 11 to 19, unknown 0 (so are `NR`, `-`, `?`).
 
-    Known are `6d 6k 6p P6 6 dan 6 kyu`, `9段 18级 P9段 职业九段 十八級 初段` of Chinese and Japanese, `9단 9급
-    프로9단` of Korean archives. `九段` alone counts as an amateur 9 dan: nothing in the word says
-    professional, and Fox, where both occur, marks professionals `P9段`.
+    These are understood: `6d 6k 6p P6 6 dan 6 kyu`, Chinese and Japanese `9段 18级 P9段 职业九段
+    十八級 初段`, Korean `9단 9급 프로9단`. `九段` alone counts as an amateur 9 dan: the word does
+    not name a professional, and Fox, where both occur, marks professionals `P9段`.
     """
     rank = _read_rank(to_text(raw))
     if rank == 0 and isinstance(raw, bytes) and not raw.isascii():
@@ -245,8 +249,9 @@ def from_rank(rank: int) -> str:
 
 @lru_cache(4096)
 def to_date(raw: bytes | str) -> str:
-    """The first day told, as YYYY-MM-DD, YYYY-MM or YYYY; an empty string if none is. 05/07/2003
-    tells a year only.
+    """The first day named, as YYYY-MM-DD, YYYY-MM or YYYY; '' if there is none.
+
+    05/07/2003 gives the year only.
     """
     text = _simplify(to_text(raw))
     match = _DATE.search(text) or _YEAR.search(text)
@@ -282,8 +287,9 @@ def _days_in(year: int, month: int) -> int:
 
 
 def to_text(raw: bytes | str, charset: str = "") -> str:
-    """The bytes as text: UTF-8, what the file declares, GB18030, Shift-JIS, Latin-1, whichever
-    fits first.
+    """The bytes as text in the first charset that fits.
+
+    These are tried: UTF-8, what the file declares, GB18030, Shift-JIS, Latin-1.
 
     What comes out can be written as UTF-8 and holds no NUL, whatever charset a hostile record
     names.
@@ -317,8 +323,9 @@ _LOST_BYTE = re.compile(rb"[\xe0-\xef](?:\?[\x80-\xbf]|[\x80-\xbf]?\?)")
 
 
 def _looks_like_damaged_utf8(raw: bytes) -> bool:
-    """Fox records went through a code page that turned some bytes into `?`; GB18030 would read
-    them as other words.
+    """Whether a code page has turned some bytes of UTF-8 into `?`, as in records of Fox.
+
+    GB18030 would read the rest as other words.
     """
     high = len(raw) - len(raw.translate(None, _HIGH_BYTES))
     whole = sum(map(len, _UTF8_CHARACTER.findall(raw)))
@@ -344,7 +351,7 @@ def _simplify(text: str) -> str:
 
 
 def _to_number(text: str) -> float | None:
-    """The first number told: `6.5`, `3又3/4`, `2 3/4`, `7目半`, `六目半`, `半目`; None without any."""
+    """The first number: `6.5`, `3又3/4`, `2 3/4`, `7目半`, `六目半`, `半目`; None without any."""
     text = text.replace("四分之三", "3/4").replace("四分之一", "1/4")
     text = re.sub("([一二三四五六七八九])又", lambda match: f"{_NUMERALS[match[1]]}又", text)
     fraction = _FRACTION.search(text)

@@ -1,11 +1,9 @@
 """One game as it was recorded: moves, set-up, and what is known about it.
 
-Legality is not checked here but in `replay.py`.
-
-Points are integers from the top left (see `coords.py`), colours +1 and -1. Two moves in a row by
-one colour are allowed, so every move carries its colour. Set-up happens before the move whose
-index is its ply; ply 0 is the root. All strings are text already; what they were in the file's
-bytes is forgotten.
+Points are integers from the top left (see `coords.py`), colours +1 and -1. Every move has its
+colour, since two moves in a row by one colour are allowed. Set-up happens before the move whose
+index is its ply; ply 0 is the root. All strings are text; their bytes in the file are not kept.
+`replay.py` checks whether a record is legal.
 """
 
 from dataclasses import dataclass, field

@@ -12,12 +12,14 @@ from data.game.board_kernels import new_boards
 from data.game.coords import MAX_SIZE, PASS, to_gtp
 from data.records import replay_kernels as kernels
 from data.records.record import GameRecord, Rejected
+from data.records.replay_kernels import Moves
 
 REASONS = {
     "malformed record": "a point off the board, or a colour that is none",
     "illegal move": "a recorded move is not legal (a stone is there, ko, or suicide)",
     "illegal setup": "set-up leaves a string without a liberty",
-    "handicap contradicted": "a recorded move falls on a handicap stone that was announced and not recorded",
+    "handicap contradicted": "a recorded move falls on a handicap stone that was announced "
+    "and not recorded",
     "no legal moves": "nothing is left of the game but passes",
 }
 WORDS = {kernels.OCCUPIED: "there is a stone already", kernels.KO: "ko", kernels.SUICIDE: "suicide"}
@@ -32,21 +34,11 @@ class Replayer:
         self.boards = new_boards(1, size)
 
     def legal_moves(self, record: GameRecord) -> tuple[int, int]:
-        """How many moves are legal from the start, and why it ends there (a constant of
-        `replay_kernels`).
+        """How many moves are legal from the start, and why it ends there (see `replay_kernels`).
 
         The board is left there, except for a malformed record.
         """
-        legal, why = kernels.replay(
-            self.boards,
-            0,
-            record.size,
-            record.moves,
-            record.colours,
-            record.setup_ply,
-            record.setup_point,
-            record.setup_colour,
-        )
+        legal, why = kernels.replay(self.boards, 0, moves_of(record))
         return int(legal), int(why)
 
     def admit(self, record: GameRecord, illegal: Illegal = "keep") -> GameRecord | Rejected:
@@ -60,6 +52,18 @@ class Replayer:
         if not (record.moves != PASS).any():
             return Rejected("no legal moves", record.cut or "passes only", record.source)
         return record
+
+
+def moves_of(record: GameRecord) -> Moves:
+    """What kernels take of a record."""
+    return Moves(
+        record.size,
+        record.moves,
+        record.colours,
+        record.setup_ply,
+        record.setup_point,
+        record.setup_colour,
+    )
 
 
 def find_problem(record: GameRecord, ply: int, why: int) -> Rejected:
@@ -79,9 +83,7 @@ def find_problem(record: GameRecord, ply: int, why: int) -> Rejected:
 
 
 def is_put_back(record: GameRecord, point: int, ply: int) -> bool:
-    """Whether the stone that is on the point before this ply is a handicap stone that nobody
-    recorded.
-    """
+    """Whether the stone on the point before this ply is a handicap stone that nobody recorded."""
     placed = point in record.setup_point[record.setup_ply == 0]
     return record.implicit_handicap and placed and point not in record.moves[:ply]
 

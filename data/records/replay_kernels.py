@@ -1,31 +1,22 @@
-"""Replay of recorded games: the rules applied to a record's arrays, and the planes of each of its
-positions.
+"""Replay of recorded games: the rules applied to the arrays of a record.
 
-A record's moves come in order with their colours; set-up changes stand in arrays of their own,
-each with the ply it comes before. A move is legal here as the planes mean it: on an empty point,
-no simple ko, no suicide. Superko takes no part.
+`Moves` is one game as kernels take it, `ManyMoves` many games one after another. Moves come in
+order with their colours. Each set-up change has the ply that it comes before. A move is legal here
+as the planes mean it: on an empty point, no simple ko, no suicide. Superko is not checked.
 
-Records come from files, so these kernels believe nothing: each asks `fits` before it looks at a
-point, and plays with `turn`, which plays legal moves only. A board that took an illegal move would
-make later loops leave their arrays.
+Records come from files, so these kernels trust nothing. Each asks `fits` before it uses a point,
+and plays by `turn`, which refuses illegal moves: a board that took one would make later loops
+write outside their arrays.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from data.base.jit import kernel
-from data.features.alphago48_kernels import encode
-from data.game.board_kernels import (
-    KO,
-    LONG_AGO,
-    OCCUPIED,
-    SOUND,
-    SUICIDE,
-    play,
-    play_pass,
-    rebuild,
-    reset,
-    to_vertex,
-    verdict,
-)
+from data.game.board_kernels import LONG_AGO, play, play_pass, rebuild, reset, to_vertex
 from data.game.coords import MAX_SIZE, MIN_SIZE, PASS
+from data.game.legality_kernels import KO, OCCUPIED, SOUND, SUICIDE, verdict
 
 # Why a replay ended, besides the verdicts on moves:
 BAD_SETUP = 5  # set-up leaves a string without a liberty
@@ -38,43 +29,88 @@ __all__ = [
     "OCCUPIED",
     "SOUND",
     "SUICIDE",
-    "encode_game",
+    "ManyMoves",
+    "Moves",
+    "change",
     "fits",
+    "game_of",
     "replay",
+    "replay_to",
     "turn",
 ]
 
 
+class Moves(NamedTuple):
+    """One game, in the order of the first fields of `GameRecord`."""
+
+    size: int
+    moves: np.ndarray  # int16 [moves], points or PASS
+    colours: np.ndarray  # int8 [moves]
+    setup_ply: np.ndarray  # int16 [changes], not decreasing
+    setup_point: np.ndarray  # int16 [changes]
+    setup_colour: np.ndarray  # int8 [changes], 0 empties the point
+
+
+class ManyMoves(NamedTuple):
+    """Many games in flat arrays. Game g has the moves `offset[g]` up to `offset[g + 1]`."""
+
+    size: int
+    moves: np.ndarray
+    colours: np.ndarray
+    offset: np.ndarray  # int64 [games + 1]
+    setup_ply: np.ndarray
+    setup_point: np.ndarray
+    setup_colour: np.ndarray
+    setup_offset: np.ndarray  # int64 [games + 1]
+
+
 @kernel
-def fits(size, moves, colours, setup_ply, setup_point, setup_colour):
-    """Whether every point of a record is on a board of this size, and every colour is one."""
-    if size < MIN_SIZE or size > MAX_SIZE or len(colours) != len(moves):
+def game_of(games, g):
+    """Game g of `ManyMoves` as views. The caller has checked g and the offsets."""
+    a, z = games.offset[g], games.offset[g + 1]
+    s, t = games.setup_offset[g], games.setup_offset[g + 1]
+    return Moves(
+        games.size,
+        games.moves[a:z],
+        games.colours[a:z],
+        games.setup_ply[s:t],
+        games.setup_point[s:t],
+        games.setup_colour[s:t],
+    )
+
+
+@kernel
+def fits(game):
+    """Whether every point of a game is on a board of its size, and every colour is one."""
+    if game.size < MIN_SIZE or game.size > MAX_SIZE or len(game.colours) != len(game.moves):
         return False
-    if len(setup_point) != len(setup_ply) or len(setup_colour) != len(setup_ply):
+    if len(game.setup_point) != len(game.setup_ply) or len(game.setup_colour) != len(
+        game.setup_ply
+    ):
         return False
-    points = size * size
+    points = game.size * game.size
     sound = True
-    for k in range(len(moves)):
+    for k in range(len(game.moves)):
         sound &= (
-            (moves[k] >= 0)
-            & ((moves[k] < points) | (moves[k] == PASS))
-            & ((colours[k] == 1) | (colours[k] == -1))
+            (game.moves[k] >= 0)
+            & ((game.moves[k] < points) | (game.moves[k] == PASS))
+            & ((game.colours[k] == 1) | (game.colours[k] == -1))
         )
-    for k in range(len(setup_ply)):
+    for k in range(len(game.setup_ply)):
         sound &= (
-            (setup_point[k] >= 0)
-            & (setup_point[k] < points)
-            & (setup_colour[k] >= -1)
-            & (setup_colour[k] <= 1)
+            (game.setup_point[k] >= 0)
+            & (game.setup_point[k] < points)
+            & (game.setup_colour[k] >= -1)
+            & (game.setup_colour[k] <= 1)
         )
     return sound
 
 
 @kernel
 def turn(b, move, colour):
-    """Play a move or a pass of a record that fits.
+    """Play a move or a pass of a game that fits.
 
-    Returns SOUND, or why it is not legal; then the board is as it was.
+    Returns SOUND, or why the move is not legal; then the board is unchanged.
     """
     if move == PASS:
         play_pass(b, colour)
@@ -87,14 +123,15 @@ def turn(b, move, colour):
 
 
 @kernel
-def change(b, setup_ply, setup_point, setup_colour, at, ply):
-    """Apply the set-up changes that come before `ply`, from index `at`; returns the next index, or
-    -1 for a dead string.
+def change(b, game, at, ply):
+    """Apply the set-up changes that come before `ply`, from index `at` on.
+
+    Returns the next index, or -1 if a string is left without a liberty.
     """
     first = at
-    while at < len(setup_ply) and setup_ply[at] <= ply:
-        v = to_vertex(setup_point[at], b.side)
-        b.colour[v] = setup_colour[at]
+    while at < len(game.setup_ply) and game.setup_ply[at] <= ply:
+        v = to_vertex(game.setup_point[at], b.side)
+        b.colour[v] = game.setup_colour[at]
         b.placed[v] = LONG_AGO
         at += 1
     if at > first and not rebuild(b):
@@ -103,65 +140,39 @@ def change(b, setup_ply, setup_point, setup_colour, at, ply):
 
 
 @kernel
-def replay(boards, i, size, moves, colours, setup_ply, setup_point, setup_colour):
-    """Play a record on board i; returns how many moves are legal from the start, and why it ended
-    there.
+def replay(boards, i, game):
+    """Play a game on board i, and leave the board at the end of the legal part.
 
-    The board is left at the end of the legal part.
+    Returns how many moves are legal from the start, and why the replay ended there.
     """
-    if not fits(size, moves, colours, setup_ply, setup_point, setup_colour):
+    if not fits(game):
         return 0, MALFORMED
-    reset(boards, i, size)
+    reset(boards, i, game.size)
     b = boards[i]
     at = 0
-    for k in range(len(moves)):
-        at = change(b, setup_ply, setup_point, setup_colour, at, k)
+    for k in range(len(game.moves)):
+        at = change(b, game, at, k)
         if at < 0:
             return k, BAD_SETUP
-        why = turn(b, moves[k], colours[k])
+        why = turn(b, game.moves[k], game.colours[k])
         if why != SOUND:
             return k, why
-    return len(moves), SOUND
+    return len(game.moves), SOUND
 
 
 @kernel
-def encode_game(
-    boards,
-    i,
-    size,
-    moves,
-    colours,
-    setup_ply,
-    setup_point,
-    setup_colour,
-    skip,
-    planes,
-    plies,
-    steps,
-    words,
-):
-    """Replay a legal record and encode the positions before its moves, passes left out.
+def replay_to(boards, i, game, stop):
+    """Set up board i as it is before ply `stop` of a game, the set-up before that ply included.
 
-    The first `skip` of them are left out too; the rest go to `planes` uint8 [n, points, 6] and
-    `plies` int16 [n] until these are full. Returns how many were written: fewer where the record
-    is not legal.
+    Returns the index of the next set-up change, or -1 if the game is not legal up to there.
     """
-    if not fits(size, moves, colours, setup_ply, setup_point, setup_colour):
-        return 0
-    reset(boards, i, size)
+    if stop < 0 or stop > len(game.moves) or not fits(game):
+        return -1
+    reset(boards, i, game.size)
     b = boards[i]
     at = 0
-    n = -skip
-    for k in range(len(moves)):
-        at = change(b, setup_ply, setup_point, setup_colour, at, k)
-        if at < 0:
-            return max(n, 0)
-        if moves[k] != PASS and n >= 0:
-            encode(b, colours[k], planes[n], steps, words)
-            plies[n] = k
-        n += moves[k] != PASS
-        if n == len(plies):
-            return n
-        if turn(b, moves[k], colours[k]) != SOUND:
-            return max(n, 0)
-    return max(n, 0)
+    for k in range(stop):
+        at = change(b, game, at, k)
+        if at < 0 or turn(b, game.moves[k], game.colours[k]) != SOUND:
+            return -1
+    return change(b, game, at, stop)

@@ -1,11 +1,11 @@
-"""SGF (or GIB) bytes to games: each becomes a `GameRecord`, or a `Rejected` with a reason from
-`REASONS`. Nothing is raised.
+"""SGF or GIB bytes to games: a `GameRecord` each, or a `Rejected` with a reason.
+
+The reasons are those of `REASONS`. Nothing is raised.
 
 Only the main line counts. `main_line.py` finds it; here its properties become moves, set-up and
-what is known about the game. Every move carries the colour of its property, so PL is not needed to
-know whose turn it is, and two moves in a row by one colour are as good as any. Stones on the board
-are believed, HA is not: it matters only where it announces stones that nobody recorded. To start
-reading: `read_games`.
+metadata. Every move has the colour of its property. So PL is not needed, and two moves in a row by
+one colour are allowed. Stones on the board count, HA does not: it is used only where it announces
+stones that are not recorded. Start reading with `read_games`.
 """
 
 import re
@@ -19,6 +19,7 @@ from sgfmill import sgf_grammar
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, CoordinateError, from_sgf
 from data.records import metadata
 from data.records.gib import is_gib, read_gib
+from data.records.handicap import IMPLICIT_HANDICAPS, likely_layout
 from data.records.main_line import NO_BEGINNING, NO_BRACKET, MainLine, find_main_lines
 from data.records.record import GameRecord, Rejected
 
@@ -29,13 +30,15 @@ MAX_NAME = 200  # characters kept of a name
 
 REASONS = {
     "not SGF": "there is no game in the file: nothing in it looks like `(;`",
-    NO_BEGINNING: "the record begins in the middle of its game, and what was before that is unknown",
+    NO_BEGINNING: "the record begins in the middle of its game, "
+    "and what was before that is unknown",
     "not go": "GM names another game",
     "other size": "the board has another size than the one asked for",
     "not square": "the board has unequal sides",
     "bad size": "SZ is not a number",
     "no moves": "the main line holds no move and no pass",
-    "implicit handicap": "HA announces stones that are not recorded and not put back (an option, or unknown points)",
+    "implicit handicap": "HA announces stones that are not recorded and not put back "
+    "(an option, or unknown points)",
     "bad setup": "a set-up stone stands on an unreadable point or off the board",
     "unreadable move": "a move on the main line is no point",
     "off the board": "a move on the main line is off the board",
@@ -47,23 +50,6 @@ REASONS = {
 }
 
 MENDED = {NO_BRACKET: "the record lacks the `(;` before its root, and is read as if it were there"}
-
-IMPLICIT_HANDICAPS = {
-    2: "dp pd",
-    3: "dp pd dd",
-    4: "dp pd dd pp",
-    5: "dp pd dd pp jj",
-    6: "dp pd dd pp dj pj",  # or the other two sides, see SIDES
-    7: "dp pd dd pp dj pj jj",
-    8: "dp pd dd pp dj pj jd jp",
-    9: "dp pd dd pp dj pj jd jp jj",
-}
-
-
-# Games of Fox up to 2016 leave jd and jp alone where later ones have stones on dj and pj.
-SIDES = (("dj", "jd"), ("pj", "jp"))
-SIDES_CHANGED = "2017"
-FREE_MOVES = 60  # in which nobody plays on a handicap stone
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +131,9 @@ def _read_game(
 
 
 def _find_root(line: MainLine) -> dict[str, bytes]:
-    """What is known about the game: the first value of each property before the first move, in
-    whichever node.
+    """The first value of each property before the first move, in whichever node it stands.
+
+    This is what is known about the game.
     """
     root: dict[str, bytes] = {}
     for node in line.nodes:
@@ -214,8 +201,9 @@ class _Play:
             del self.moves[MAX_MOVES:], self.colours[MAX_MOVES:]
 
     def _read_node(self, node: list[tuple[str, list[bytes]]]) -> None:
-        """Set-up first, wherever in the node it stands, as it cannot follow the move; then the
-        moves in their order.
+        """Read set-up first, wherever it stands in the node, then the moves in their order.
+
+        Set-up cannot follow the move.
         """
         for name, values in node:
             if name in _SETUP:
@@ -294,9 +282,7 @@ def _list_points(size: int) -> dict[bytes, int]:
 
 
 def _place_handicap(game: _Play, root: dict[str, bytes], options: ReadOptions) -> bool:
-    """Whether stones that HA announces were put back: only if White moves first on a board that
-    nobody set up.
-    """
+    """Put back stones that HA announces, if White moves first on an empty board; whether it did."""
     stones = _read_handicap(root)
     if stones < 2 or not game.moves or game.colours[0] == BLACK:
         return False
@@ -304,22 +290,9 @@ def _place_handicap(game: _Play, root: dict[str, bytes], options: ReadOptions) -
         return False
     if options.implicit_handicap == "reject" or game.size != 19 or stones not in IMPLICIT_HANDICAPS:
         raise _Refusal("implicit handicap", f"HA[{stones}]")
-    layouts = list_layouts(stones, metadata.to_date(root.get("DT", b"")[:80]))
-    beginning = set(game.moves[:FREE_MOVES])
-    layout = next((points for points in layouts if not beginning & set(points)), layouts[0])
+    layout = likely_layout(stones, metadata.to_date(root.get("DT", b"")[:80]), game.moves)
     game.setup = dict.fromkeys(((0, point) for point in layout), BLACK) | game.setup
     return True
-
-
-def list_layouts(stones: int, date: str) -> list[list[int]]:
-    """The ways in which so many stones may have stood, the likelier one first."""
-    names = IMPLICIT_HANDICAPS[stones].split()
-    layouts = [[from_sgf(name, 19) for name in names]]
-    if stones in (6, 7):
-        turned = dict(SIDES)
-        other = [from_sgf(turned.get(name, name), 19) for name in names]
-        layouts.insert(0 if date and date < SIDES_CHANGED else 1, other)
-    return layouts
 
 
 def _read_handicap(root: dict[str, bytes]) -> int:
@@ -408,8 +381,9 @@ def _describe_bytes(data: bytes) -> str:
 
 
 def _show(raw: bytes) -> str:
-    """Bytes for the eyes of people, whatever they are: as text if they are text, else with the odd
-    ones spelled out.
+    """Bytes as people can read them, at most 80 characters.
+
+    Text stays text; other bytes are spelled out.
     """
     raw = raw[:80]
     text = metadata.to_text(raw).strip()

@@ -1,5 +1,4 @@
-"""A record as SGF text (FF[4], UTF-8), the inverse of `sgf.py`: what `read_games` reads back is
-the same game.
+"""A record as SGF text (FF[4], UTF-8): `read_games` reads the same game back.
 
 Three things differ after a round trip, all on purpose: stones that an announced handicap put back
 are recorded now, so nothing about them is implicit; where the record ended early (`cut`) it simply
@@ -24,8 +23,9 @@ _ESCAPED = re.compile(r"[\\\]]|(?<=\();|(?<=\( );")
 
 
 def write_game(record: GameRecord, notes: Mapping[int, str] | None = None) -> str:
-    """The record as text; `notes` are comments by ply, and the move that has one is marked with a
-    circle as well.
+    """The record as SGF text.
+
+    `notes` are comments by ply. A move that has one is marked with a circle, too.
     """
     notes = notes or {}
     parts = [f"(;{''.join(root_properties(record))}{setup_properties(record, 0)}\n"]

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from data.base.errors import Mistake
-from data.game.board import IllegalMove, draw
+from data.game.board import IllegalMove
 from data.game.coords import BLACK, COLOUR_NAMES, MAX_SIZE, MIN_SIZE, PASS, WHITE, to_gtp
-from data.records.record import GameRecord, Rejected
-from data.records.sgf import ReadOptions, read_games
+from data.game.diagram import draw
+from data.records.load import NoGame, load_record
 from data.records.sgf_writer import write_game
 from mcts.gtp.arguments import MAX_KOMI, GtpError, colour, number, numbers, one, vertex, whole
 from mcts.play.clock import TimeRules, describe
@@ -25,8 +24,6 @@ from mcts.play.positions import free_handicap_points, handicap_points
 
 if TYPE_CHECKING:
     from mcts.gtp.engine import Engine
-
-MAX_SGF = 8 << 20  # bytes of a file to load
 
 Handler = Callable[["Engine", list[str]], str]
 COMMANDS: dict[str, Handler] = {}
@@ -229,34 +226,6 @@ def loadsgf(engine: "Engine", arguments: list[str]) -> str:
 
 def named_file(arguments: list[str]) -> Path:
     return Path(" ".join(arguments)).expanduser()
-
-
-class NoGame(Mistake):
-    """A file does not hold a game that can be loaded."""
-
-
-def load_record(path: Path) -> GameRecord:
-    """The first game of a file, or a position without moves, on whatever size of board; raises
-    `NoGame`.
-    """
-    if not path.is_file():
-        raise NoGame("it is a folder" if path.is_dir() else "there is no such file")
-    if path.stat().st_size > MAX_SGF:
-        raise NoGame("it is too large")
-    content = path.read_bytes()
-    game = read_games(content, source=path.name, options=ReadOptions(), positions=True)[0]
-    if isinstance(game, Rejected) and game.reason == "other size":
-        game = read_games(
-            content,
-            source=path.name,
-            options=ReadOptions(size=int(game.detail.split("x")[0])),
-            positions=True,
-        )[0]
-    if isinstance(game, Rejected):
-        raise NoGame(f"{game.reason}: {game.detail}" if game.detail else game.reason)
-    if not MIN_SIZE <= game.size <= MAX_SIZE:
-        raise NoGame(f"other size: {game.size}x{game.size}")
-    return game
 
 
 @command("printsgf")

@@ -12,8 +12,8 @@ import numpy as np
 
 from data.base.random_kernels import new_state
 from data.game.board import Board
-from data.game.board_kernels import STRIDE, VERTICES, new_boards
-from data.game.coords import BLACK, EMPTY, MAX_SIZE, WHITE
+from data.game.board_kernels import VERTICES, new_boards, vertices
+from data.game.coords import BLACK, EMPTY, WHITE
 from mcts.play.dead_stones_kernels import SAFE_POINT, SAFE_STONE, SAFE_VACANT, pass_alive
 from mcts.rollouts.threads import Rollouts, UniformRollouts
 
@@ -135,14 +135,14 @@ def mean_owners(
         boards["to_play"][1::2] *= -1
         boards["ko"][1::2] = 0
         rollouts.run(boards, 0, min(AT_A_TIME, count - done), balances, sums, state)
-    return np.asarray(to_points(board, sums) / max(1, count), np.float32)
+    return np.asarray(sums[vertices(board.size)] / max(1, count), np.float32)
 
 
 def safe_points(board: Board, colour: int) -> np.ndarray:
     """uint8 [points]: what Benson's rule says, in the words of `dead_stones_kernels`."""
     safe = np.zeros(VERTICES, np.uint8)
     pass_alive(board.record, 0, colour, safe)
-    return to_points(board, safe)
+    return safe[vertices(board.size)]
 
 
 def useless_moves(board: Board, colour: int) -> np.ndarray:
@@ -151,9 +151,3 @@ def useless_moves(board: Board, colour: int) -> np.ndarray:
     """
     mine, theirs = safe_points(board, colour), safe_points(board, -colour)
     return (board.colours().ravel() == EMPTY) & ((theirs >= SAFE_POINT) | (mine == SAFE_VACANT))
-
-
-def to_points(board: Board, vertices: np.ndarray) -> np.ndarray:
-    """An array over vertices as one over points."""
-    rows = vertices[: STRIDE * (MAX_SIZE + 2)].reshape(MAX_SIZE + 2, STRIDE)
-    return np.ascontiguousarray(rows[1 : board.size + 1, 1 : board.size + 1]).ravel()

@@ -403,7 +403,7 @@ class Player:
         board = self.counted()
         board.to_play = colour
         if board.ended:
-            board.record["passes"] = 0
+            board.reopen()
         return board
 
     def plan(self, clock: Clock, waited: float) -> tuple[float | None, float]:

@@ -153,7 +153,7 @@ def choose_from(board: Board, moves: list[int], only: frozenset[int] | None) -> 
 
 
 def has_passed(board: Board) -> bool:
-    return bool(board.record["passes"][0])
+    return board.passes > 0
 
 
 def is_won(board: Board, rollouts: Rollouts | None = None, *, agreed: bool = True) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from data.base.random_kernels import new_state
 from data.game.board import Board
-from data.game.board_kernels import VERTICES, new_boards, to_vertex
+from data.game.board_kernels import VERTICES, new_boards, to_vertex, vertices
 from data.game.coords import PASS
 from mcts.play.policy_player import choose_from
 from mcts.rollouts.threads import Rollouts
@@ -147,7 +147,6 @@ class RolloutPlayer:
         ]
         candidates.sort(key=lambda c: (-c.visits, -c.value))
         total = max(1.0, float(tries.sum()))
-        vertices = [int(to_vertex(point, board.size)) for point in range(board.size**2)]
-        owner = (self.owners[vertices] / total).astype(np.float32)
+        owner = (self.owners[vertices(board.size)] / total).astype(np.float32)
         value = float((values * tries).sum() / total)
         return Report(tuple(candidates), value, int(tries.sum()), time.monotonic() - began, owner)

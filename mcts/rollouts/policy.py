@@ -23,20 +23,21 @@ from typing import Any
 import numpy as np
 
 from data.base.random_kernels import new_state
-from data.game.board_kernels import VERTICES, new_boards, to_vertex
+from data.game.board_kernels import VERTICES, new_boards, to_vertex, vertices
 from data.game.coords import PASS
-from data.patterns import pattern_kernels
-from data.patterns.files import PatternWeights, read_patterns
-from data.patterns.pattern_kernels import (
+from data.patterns.codes_kernels import REACH
+from data.patterns.features import Tables
+from data.patterns.features_kernels import (
     ANY_RESPONSE,
     NAKADE,
     NEAR_LAST,
     PLACE,
-    REACH,
     RESPONSE,
     SAVES,
+    step_class,
 )
-from data.patterns.patterns import PatternError, Tables
+from data.patterns.files import PatternWeights, read_patterns
+from data.patterns.vocabulary import PatternError
 from mcts.rollouts import policy_kernels as kernels
 from mcts.tree.store_kernels import GROW
 
@@ -71,9 +72,9 @@ class RolloutPolicy:
             raise PatternError(
                 f"weights of a {patterns.kind} policy; rollouts are played by a rollout policy"
             )
-        made = Tables.of(patterns.words, "rollout", size)
+        made = Tables.of(patterns.words, "rollout", size).arrays
         first, w = made.first, patterns.weights.astype(np.float64) / temperature
-        near = w[first[NEAR_LAST] + np.array([pattern_kernels.step_class(k) for k in range(REACH)])]
+        near = w[first[NEAR_LAST] + np.array([step_class(k) for k in range(REACH)])]
         answers = (
             w[first[ANY_RESPONSE]] + w[first[RESPONSE] + np.maximum(made.responses, 0)]
             if len(made.responses)
@@ -149,8 +150,7 @@ class Players:
             boards, 0, 1, self.works, 2 * thread, np.uint16(vertex), self.states[thread], count, self.owner[thread], owners,
             self.policy.tables, self.replies, self.mercy,
         )  # fmt: skip
-        vertices = [int(to_vertex(point, size)) for point in range(size * size)]
-        return int(plies), int(balance), owners[vertices]
+        return int(plies), int(balance), owners[vertices(size)]
 
 
 class PolicyRollouts:
@@ -209,7 +209,7 @@ class PatternPriors:
         self.size = size
         self.replies = replies  # of the rollouts that are to know its first choices
         made = Tables.of(patterns.words, patterns.kind, size)
-        self.tables = made.arrays()
+        self.tables = made.arrays
         self.weights = patterns.weights
         self.slots = made.slots
         self.points = size * size

@@ -23,31 +23,23 @@ import numpy as np
 
 from data.base.jit import kernel, lowest_bit
 from data.base.random_kernels import next_share, scatter
+from data.game.area_kernels import area
 from data.game.board_kernels import (
     ADJ,
     DIAG,
     STRIDE,
     VERTICES,
     WORDS,
-    area,
     copy_board,
     copy_record,
-    is_first_of_string,
     place,
     play_pass,
     to_vertex,
 )
 from data.game.coords import EMPTY
-from data.patterns.pattern_kernels import (
-    NEAR,
-    REACH,
-    describe,
-    diamond,
-    find,
-    find_trail,
-    nakade,
-    saves,
-)
+from data.game.legality_kernels import is_first_of_string
+from data.patterns.codes_kernels import NEAR, REACH, diamond, find
+from data.patterns.features_kernels import Trail, describe, find_trail, nakade, saves
 from mcts.rollouts.uniform_kernels import MAX_PLIES
 
 AROUND, PLACE, KEYS, ROWS, FACTORS, VITAL, SCALARS = range(7)  # of the tuple of tables
@@ -541,28 +533,10 @@ def tree_odds(b, tables, weights, features, out):
 
     What the last move captured is not known here, so there are no vital points.
     """
-    trail = np.zeros(2, np.uint16)
-    region = np.zeros(1, np.uint16)
-    find_trail(b, trail)
-    first, arounds, places, keys, rows, responses, shapes, shape_ids = tables
+    trail = Trail(np.zeros(2, np.uint16), np.zeros(1, np.uint16))
+    find_trail(b, trail.last)
     slots = features.shape[1]
-    describe(
-        b,
-        b.to_play,
-        trail,
-        region,
-        0,
-        first,
-        arounds,
-        places,
-        keys,
-        rows,
-        responses,
-        shapes,
-        shape_ids,
-        slots,
-        features,
-    )
+    describe(b, b.to_play, trail, 0, tables, features)
     highest = np.float32(-np.inf)
     points = np.int64(b.side) * np.int64(b.side)
     for point in range(points):

@@ -5,7 +5,8 @@ board of the thread's own.
 import numpy as np
 
 from data.base.jit import kernel
-from data.game.board_kernels import VERTICES, area, copy_record
+from data.game.area_kernels import area
+from data.game.board_kernels import VERTICES, copy_record
 from mcts.rollouts.uniform_kernels import play_uniform
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from data.base.jit import kernel
 from data.base.random_kernels import next_below
-from data.game.board_kernels import ADJ, DIAG, WALL, area, copy_board, play, play_pass
+from data.game.area_kernels import area
+from data.game.board_kernels import ADJ, DIAG, WALL, copy_board, play, play_pass
 from data.game.coords import EMPTY
 
 MAX_PLIES = 3  # times the number of points: a cap for rollouts that superko would have ended

@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 import numpy as np
 
 from data.game.board import Board
-from data.game.board_kernels import to_vertex
+from data.game.board_kernels import vertices
 from data.game.coords import PASS
 from mcts.rollouts.threads import (
     Rollouts,
@@ -501,7 +501,3 @@ class Search:
 
 def always(size: int) -> bool:
     return True
-
-
-def vertices(size: int) -> np.ndarray:
-    return np.array([to_vertex(point, size) for point in range(size * size)], np.int64)

@@ -6,8 +6,10 @@ import numpy as np
 
 from data.base.jit import kernel
 from data.base.random_kernels import next_below
-from data.game.board_kernels import VERTICES, WHITE_TO_PLAY, area, hash_after, is_suicide, to_vertex
+from data.game.area_kernels import area
+from data.game.board_kernels import VERTICES, WHITE_TO_PLAY, to_vertex
 from data.game.coords import EMPTY, PASS
+from data.game.legality_kernels import hash_after, is_suicide
 from mcts.rollouts.uniform_kernels import is_sensible
 from mcts.tree.store_kernels import (
     ANSWERED,

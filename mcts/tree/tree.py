@@ -167,7 +167,7 @@ class Tree:
             raise ValueError(
                 f"the tree is for {self.size}x{self.size}, the board is {board.size}x{board.size}"
             )
-        moves = self.moves_since(board) if self.known else None
+        moves = board.turns_since(self.board) if self.known else None
         same_choice = only is None if moves else only == self.only
         if moves is None or not same_choice or not self.follow(moves, board):
             self.clear()
@@ -177,7 +177,7 @@ class Tree:
         self.boards[:1] = board.record
         if board.ended:  # thinking goes on where a game ended: as after any move
             self.boards["passes"][0] = 0
-        past = np.array([key for key in board._seen if key], np.uint64)
+        past = np.array([key for key in board.positions_before() if key], np.uint64)
         size = 4
         while size < 2 * len(past) + 2:
             size *= 2
@@ -187,23 +187,6 @@ class Tree:
         self.head.ko_rule = KO_RULES[board.ko_rule]
         self.head.started = self.head.finished = self.head.depth_sum = self.head.n_wants = 0
         return self.visits(ROOT_EDGE)
-
-    def moves_since(self, board: Board) -> list[tuple[int, int]] | None:
-        """What was played since the root, if the board is from the same game and under the same
-        rules.
-        """
-        root = self.board
-        n = len(root._moves)
-        same_rules = (root.komi, root.ko_rule, root.size) == (board.komi, board.ko_rule, board.size)
-        if not same_rules or board._moves[:n] != root._moves or board._seen[:n] != root._seen:
-            return None
-        record = board._past[n] if len(board._moves) > n else board.record
-        fields = ("to_play", "ko", "passes", "ply", "hash", "colour", "placed")
-        return (
-            board._moves[n:]
-            if all((record[name] == root.record[name]).all() for name in fields)
-            else None
-        )
 
     def follow(self, moves: list[tuple[int, int]], board: Board) -> bool:
         """Keep what is below these moves, which led to the board; False if there is nothing, the

@@ -110,7 +110,7 @@ def is_of_patterns(path: Path) -> bool:
 
 def open_patterns(path: Path) -> Any:
     """A rollout or tree policy: `PatternPolicy`, which answers for positions of games."""
-    from data.patterns.patterns import PatternError
+    from data.patterns.vocabulary import PatternError
     from models.answering.pattern_policy import PatternPolicy
     from models.files.checkpoint import CheckpointError
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from data.dataset.games import Games
+from data.patterns.features import Tables
 from data.patterns.files import PatternWeights, read_patterns
-from data.patterns.patterns import SLOT_NAMES, Tables
+from data.patterns.vocabulary import SLOT_NAMES
 from models.files.card import Card
 
 # the logit of moves that are illegal or fill an own eye: humans have played the latter
@@ -45,7 +46,7 @@ class PatternPolicy:
         """Log-probabilities float32 [positions, points] of the moves before which the given plies
         stand.
         """
-        features = games.describe(self.tables, rows, plies)
+        features = self.tables.describe(games, rows, plies)
         logits = np.where(
             features[..., 0] > 0, self.patterns.weights[features].sum(2), np.float32(UNLIKELY)
         )

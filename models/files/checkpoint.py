@@ -16,7 +16,7 @@ from torch import nn
 from data.base.errors import Mistake
 from data.game.coords import MAX_SIZE, MIN_SIZE
 from data.patterns.files import PatternWeights
-from data.patterns.patterns import as_arrays
+from data.patterns.vocabulary import as_arrays
 from models.files.seal import BrokenSeal, check_seal
 from models.nets.limits import check_limits
 from models.nets.names import net_class

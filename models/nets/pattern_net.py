@@ -1,7 +1,7 @@
 """`PatternNet`: a softmax over moves, linear in pattern features: the rollout policy and the tree
 policy of the 2016 paper.
 
-Features are numbers of weights, int32 [batch, slots, size, size] (`data/patterns/patterns.py`).
+Features are numbers of weights, int32 [batch, slots, size, size] (`data/patterns/vocabulary.py`).
 The logit of a move is the sum of its weights. The words that the numbers stand for are buffers of
 the net, so that its weights are never without them.
 """
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from data.patterns.files import PatternWeights
-from data.patterns.patterns import KINDS, PatternError, Words, first_of_slots
+from data.patterns.vocabulary import KINDS, PatternError, Words, first_of_slots
 from models.answering.pattern_policy import UNLIKELY
 
 

@@ -153,8 +153,8 @@ class Analyst:
     def think(self, board: Board) -> Report:
         shown = board.copy()
         shown.ko_rule = "positional"  # not held against the record, but against what is advised
-        if shown.record["passes"]:  # a search would judge whether to end the game with another pass
-            shown.record["passes"] = 0
+        if shown.passes:  # a search would judge whether to end the game with another pass
+            shown.reopen()
             self.thinker.forget()
         return self.thinker.think(shown, self.limits)
 

@@ -10,8 +10,8 @@ from rich.text import Text
 from data.base.visible_text import visible
 from data.dataset.rows import InspectionError, Rows
 from data.dataset.sample import Sample, take_sample
-from data.game.board import draw
 from data.game.coords import COLOUR_NAMES, to_gtp
+from data.game.diagram import draw
 from data.records.metadata import from_rank
 from pipelines.dataset.inspect_options import InspectOptions
 from pipelines.drawing.text_boards import feature_lines, feature_names

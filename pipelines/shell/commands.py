@@ -1,4 +1,6 @@
-"""The program `lambdago`: `lambdago train ...` does what `lambdago-train ...` does; alone, it lists its commands."""
+"""The program `lambdago`: `lambdago train ...` does what `lambdago-train ...` does; alone, it
+lists its commands.
+"""
 
 import ast
 import difflib

@@ -27,13 +27,12 @@ from data.build.builder import BuildOptions, build
 from data.build.executors import Executor
 from data.build.parts import GameOptions
 from data.dataset.layout import DatasetFile
+from data.features.alphago48 import GameEncoder
 from data.features.feature_set import ROW_BYTES
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards
-from data.game.ladder_kernels import new_steps
 from data.loading.loader import Loader
 from data.loading.order import Candidates, TrainOrder
-from data.records import replay_kernels
 from data.records.record import GameRecord
 from data.records.replay import Replayer, count_positions
 from data.records.sgf import ReadOptions, read_games
@@ -253,15 +252,12 @@ def replay(material: Material) -> float:
 
 @benchmark("replay and 48 planes, ladders included, one core", "positions/s", 25_000)
 def planes(material: Material) -> float:
-    boards, steps, words = new_boards(1, 19), new_steps(), np.zeros(VERTICES, np.uint64)
+    encoder = GameEncoder(19)
     packed, plies = np.zeros((1000, 361, ROW_BYTES), np.uint8), np.zeros(1000, np.int16)
 
     def encode(record: GameRecord) -> int:
         rows = count_positions(record)
-        return replay_kernels.encode_game(
-            boards, 0, 19, record.moves, record.colours, record.setup_ply, record.setup_point, record.setup_colour,
-            0, packed, plies[:rows], steps, words,
-        )  # fmt: skip
+        return encoder.encode(record, packed, plies[:rows])
 
     encode(material.records[0])
     started = time.thread_time()
@@ -327,11 +323,11 @@ def start_seconds(cache: Path) -> float:
     """A new process that imports the rules, plays, scores and undoes a move, and runs a rollout."""
     ours = __name__.rpartition("pipelines.")[0]  # `lambdago.` in an installation
     board, kernels = f"{ours}data.game.board", f"{ours}data.game.board_kernels"  # wheel: kept
-    randoms = f"{ours}data.base.random_kernels"  # wheel: kept
+    random = f"{ours}data.base.random_kernels"  # wheel: kept
     rollouts = f"{ours}mcts.rollouts.uniform_kernels"  # wheel: kept
     program = (
         f"import numpy as np; from {board} import Board; from {kernels} import *; "
-        f"from {randoms} import new_state; from {rollouts} import *; "
+        f"from {random} import new_state; from {rollouts} import *; "
         "board = Board(19); board.play(60); board.score(); board.undo(); "
         "uniform_rollouts(new_boards(2, 19), 1, new_state(1), 1, np.zeros(VERTICES, np.int8))"
     )

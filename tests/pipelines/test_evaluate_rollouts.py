@@ -12,7 +12,8 @@ from data.dataset.layout import DatasetError, DatasetFile
 from data.game.board import Board
 from data.game.coords import PASS
 from data.patterns.files import PatternWeights, read_patterns, write_patterns
-from data.patterns.patterns import first_of_slots, harvest
+from data.patterns.harvest import harvest
+from data.patterns.vocabulary import first_of_slots
 from mcts.play.rollout_player import AT_A_TIME, RolloutPlayer
 from mcts.rollouts.policy import PatternPriors
 from mcts.rollouts.threads import UniformRollouts

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+import hatch_build as hook
 import lambdago
 from models.files.checkpoint import load_net
 from pipelines.shell import commands, environment
@@ -28,7 +29,6 @@ ROOT = Path(lambdago.__file__).resolve().parent
 PACKAGES = ("data", "models", "mcts", "pipelines", "conf")
 MODULES = {"data", "data.board", "models", "models.nets", "pipelines.search_benchmarks"}
 
-hook = pytest.importorskip("hatch_build", reason="hatchling is not installed")
 
 # --- rewriting
 

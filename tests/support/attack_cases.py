@@ -213,7 +213,8 @@ class Uses:
     def __init__(self, sound: Path):
         from data.dataset.layout import DatasetFile
         from data.patterns.files import PatternWeights
-        from data.patterns.patterns import first_of_slots, harvest
+        from data.patterns.harvest import harvest
+        from data.patterns.vocabulary import first_of_slots
         from mcts.rollouts.policy import RolloutPolicy
 
         words = harvest(DatasetFile(sound), "rollout", arounds=2, responses=2, every=2)

@@ -2,6 +2,7 @@
 fill it together.
 """
 
+import ast
 import os
 import subprocess
 import sys
@@ -80,3 +81,28 @@ def test_processes_that_fill_an_empty_cache_together_agree(tmp_path):
     ).stdout
     assert said == {again}
     assert again.endswith("True\n")
+
+
+def imports_of(path: Path) -> set[str]:
+    """The modules that a file imports at its top level, with submodules named in full."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            inner = {name for name in names if (jit.ROOT / f"{name.replace('.', '/')}.py").exists()}
+            found |= inner or {node.module}
+    return found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in jit.kernel_sources() if path.stem.endswith("_kernels")],
+    ids=lambda path: path.stem,
+)
+def test_kernels_import_only_kernels_and_tables(path):
+    """A cached kernel is made anew only when a file changes that `kernel_sources` lists."""
+    tables = {"data.base.jit", "data.game.coords", "data.features.feature_set"}
+    ours = {name for name in imports_of(path) if name.split(".")[0] in jit.PACKAGES}
+    assert {name for name in ours - tables if not name.endswith("_kernels")} == set()

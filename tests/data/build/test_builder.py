@@ -21,7 +21,8 @@ from data.dataset.layout import CHUNK, SCHEMA, DatasetFile
 from data.features.alphago48 import PlaneEncoder
 from data.features.feature_set import FEATURES, plane_names
 from data.game.coords import PASS
-from data.records.identity import OPENING, SPLITS
+from data.records.identity import OPENING
+from data.records.splits import SPLITS
 from tests.support.builds import (
     SMALL,
     Watcher,

@@ -23,7 +23,7 @@ from tests.support.own_games import collect, write_zip
 
 COMPILED = (
     replay_kernels.replay,
-    replay_kernels.encode_game,
+    alphago48_kernels.encode_game,
     identity_kernels.smallest_hash,
     alphago48_kernels.encode,
 )

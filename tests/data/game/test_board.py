@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sgfmill.boards import Board as SgfmillBoard
 
-from data.game.board import KO_RULES, Board, IllegalMove, draw
+from data.game.board import KO_RULES, Board, IllegalMove
 from data.game.coords import (
     BLACK,
     EMPTY,
@@ -17,6 +17,7 @@ from data.game.coords import (
     CoordinateError,
     to_sgfmill,
 )
+from data.game.diagram import draw
 from tests.support.boards import (
     assert_looks,
     board_from,

@@ -7,20 +7,19 @@ import pytest
 
 from data.base.jit import kernel
 from data.game import board_kernels as kernels
+from data.game import legality_kernels as legality
 from data.game.board import Board
 from data.game.board_kernels import (
     ADJ,
     BOARD,
     STRIDE,
-    UNDO,
     WALL,
-    is_suicide,
-    place_logged,
     rebuild,
     to_vertex,
-    undo,
 )
 from data.game.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
+from data.game.legality_kernels import is_suicide
+from data.game.undo_kernels import UNDO, place_logged, undo
 from tests.support.boards import board_from, fields_of, random_board, scaled
 
 SIZES = range(MIN_SIZE, MAX_SIZE + 1)
@@ -108,14 +107,14 @@ def test_undo_restores_every_field_to_the_last_bit_in_random_nested_sequences(si
         for _ in range(scaled(600, 150)):
             if len(before) < DEPTH and rng.random() < 0.55:
                 v, colour = rng.choice(empty_vertices(board)), int(rng.choice((BLACK, WHITE)))
-                if not kernels.is_suicide(record, v, colour):
+                if not legality.is_suicide(record, v, colour):
                     before.append(meaning(board))
-                    kernels.place_logged(record, v, colour, log, len(before) - 1)
+                    place_logged(record, v, colour, log, len(before) - 1)
             elif before:
-                kernels.undo(record, log, len(before) - 1)
+                undo(record, log, len(before) - 1)
                 assert meaning(board) == before.pop()
         while before:
-            kernels.undo(record, log, len(before) - 1)
+            undo(record, log, len(before) - 1)
             assert meaning(board) == before.pop()
         board.check()
 
@@ -135,9 +134,9 @@ def test_a_capture_is_undone_after_stones_stood_where_the_captured_ones_were():
     a, b, c = (np.uint16(kernels.to_vertex(drawn.point(letter), board.size)) for letter in "abc")
     before = meaning(board)
     for k, (v, colour) in enumerate([(a, BLACK), (c, WHITE), (b, BLACK)]):
-        kernels.place_logged(record, v, colour, log, k)
+        place_logged(record, v, colour, log, k)
     for k in (2, 1, 0):
-        kernels.undo(record, log, k)
+        undo(record, log, k)
     assert meaning(board) == before
     board.check()
 
@@ -150,9 +149,9 @@ def test_place_logged_places_as_place_does(size):
     for v in empty_vertices(board)[: scaled(361, 9)]:
         for colour in (BLACK, WHITE):
             one, other = board.copy(), board.copy()
-            if not kernels.is_suicide(one.record[0], v, colour):
+            if not legality.is_suicide(one.record[0], v, colour):
                 kernels.place(one.record[0], v, colour)
-                kernels.place_logged(other.record[0], v, colour, log, 0)
+                place_logged(other.record[0], v, colour, log, 0)
                 assert meaning(one) == meaning(other)
                 one.check()
 
@@ -165,7 +164,7 @@ def test_hash_after_is_the_hash_that_place_leaves_captures_and_suicides_too(size
         for colour in (BLACK, WHITE):
             after = board.copy()
             kernels.place(after.record[0], v, colour)
-            assert kernels.hash_after(board.record[0], v, colour) == after.hash
+            assert legality.hash_after(board.record[0], v, colour) == after.hash
             after.check()
 
 
@@ -186,7 +185,7 @@ def test_copy_board_copies_all_that_means_something_over_whatever_was_there(size
     target.check()
     for _ in range(scaled(60, 10)):  # what does not mean anything must not matter later
         v = rng.choice(empty_vertices(source))
-        if kernels.is_legal(source.record[0], v, source.to_play):
+        if legality.is_legal(source.record[0], v, source.to_play):
             for board in (source, target):
                 kernels.play(board.record[0], v, board.to_play)
             assert meaning(target) == meaning(source)
@@ -284,8 +283,8 @@ NO_EYES = {
 def test_own_eyes(name, eye):
     board, drawn = board_from((EYES if eye else NO_EYES)[name])
     v = np.uint16(kernels.to_vertex(drawn.point("a"), board.size))
-    assert kernels.is_own_eye(board.record[0], v, BLACK) == eye
-    assert not kernels.is_own_eye(board.record[0], v, WHITE)
+    assert legality.is_own_eye(board.record[0], v, BLACK) == eye
+    assert not legality.is_own_eye(board.record[0], v, WHITE)
 
 
 def test_liberty_k_is_the_kth_in_the_order_of_points_and_none_after_the_last():

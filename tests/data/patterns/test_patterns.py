@@ -15,11 +15,13 @@ from data.dataset.games import Games
 from data.dataset.layout import DatasetFile
 from data.game import symmetry
 from data.game.board import Board
-from data.game.board_kernels import VERTICES, to_vertex
+from data.game.board_kernels import to_vertex
 from data.game.coords import BLACK, WHITE
-from data.patterns import pattern_kernels as kernels
-from data.patterns.files import PatternWeights, read_patterns, write_patterns
-from data.patterns.pattern_kernels import (
+from data.patterns import codes_kernels
+from data.patterns import features_kernels as kernels
+from data.patterns.codes import sensible_arounds, turned_responses
+from data.patterns.features import Tables
+from data.patterns.features_kernels import (
     AROUND,
     DISTANCE,
     DISTANCE_BEFORE,
@@ -30,15 +32,10 @@ from data.patterns.pattern_kernels import (
     SELF_ATARI,
     SHAPE,
 )
-from data.patterns.patterns import (
-    PatternError,
-    Tables,
-    Words,
-    first_of_slots,
-    harvest,
-    sensible_arounds,
-    turned_responses,
-)
+from data.patterns.files import PatternWeights, read_patterns, write_patterns
+from data.patterns.harvest import harvest
+from data.patterns.vocabulary import PatternError, Words, first_of_slots
+from data.records.replay_kernels import Moves
 from mcts.rollouts.uniform_kernels import is_sensible
 from tests.support.tiny_dataset import make_dataset
 
@@ -71,7 +68,7 @@ def random_game(size: int, moves: int, seed: int) -> Board:
 def recorded(file: DatasetFile, game: int, plies: int) -> Board:
     """A game of the training set, up to some ply."""
     board = Board(9, ko="simple")
-    moves, colours = Games(file).game(game)[:2]
+    moves, colours = Games(file).game(game)[1:3]
     for move, colour in zip(moves[:plies], colours[:plies], strict=True):
         board.play(int(move), int(colour))
     return board
@@ -83,24 +80,13 @@ def described(board: Board, tables: Tables, colour: int | None = None) -> np.nda
     moves = np.array([move for move, _ in board.moves], np.int16)
     colours = np.array([c for _, c in board.moves], np.int8)
     none = np.zeros(0, np.int16)
+    game = Moves(board.size, moves, colours, none, none, none.astype(np.int8))
     out = np.zeros((board.size**2, tables.slots), np.int32)
-    trail, region = np.zeros(2, np.uint16), np.zeros(VERTICES, np.uint16)
+    trail = kernels.new_trail()
     fresh = Board(board.size).record.view(np.recarray)
-    taken = kernels.replay_to(
-        fresh,
-        0,
-        board.size,
-        moves,
-        colours,
-        none,
-        none,
-        none.astype(np.int8),
-        len(moves),
-        trail,
-        region,
-    )
+    taken = kernels.replay_trail(fresh, 0, game, len(moves), trail)
     assert taken >= 0
-    kernels.describe(fresh[0], colour, trail, region, taken, *tables.arrays(), tables.slots, out)
+    kernels.describe(fresh[0], colour, trail, taken, tables.arrays, out)
     return out
 
 
@@ -121,7 +107,7 @@ def test_sensible_surroundings_are_those_of_rollouts() -> None:
             if board.colour_at(point) == 0 and point != board.ko:
                 v = np.uint16(to_vertex(point, 7))
                 for colour in (BLACK, WHITE):
-                    code = int(kernels.around(board.record[0], v, colour))
+                    code = int(codes_kernels.around(board.record[0], v, colour))
                     assert table[code] == is_sensible(board.record[0], v, colour), (
                         seed,
                         point,
@@ -192,7 +178,7 @@ def test_tactics_and_distances_are_what_they_mean(words: Words) -> None:
                 point,
             )
             for slot, back in ((DISTANCE, -1), (DISTANCE_BEFORE, -2)):
-                assert out[point, slot] == tables.first[slot] + slow_distance(
+                assert out[point, slot] == tables.arrays.first[slot] + slow_distance(
                     9, point, board.moves[back][0]
                 )
             for slot in counted:
@@ -230,16 +216,16 @@ def test_patterns_at_edge_and_corner_are_what_they_look_like() -> None:
     for point, colour in ((1, BLACK), (9, WHITE), (10, WHITE)):
         board.setup(**{"black" if colour == BLACK else "white": [point]})
     record = board.record[0]
-    corner = int(kernels.around(record, np.uint16(to_vertex(0, 9)), BLACK))
+    corner = int(codes_kernels.around(record, np.uint16(to_vertex(0, 9)), BLACK))
     wall = 7
     # above, left, right, below: wall, wall, an own stone with 2 liberties, White's string of 2
     # stones with 4
     cells = [(corner >> (3 * k)) & 7 for k in range(4)]
     assert cells == [wall, wall, 2, 6]
     assert [(corner >> (12 + 2 * k)) & 3 for k in range(4)] == [2, 2, 2, 3]
-    seen_by_white = int(kernels.around(record, np.uint16(to_vertex(0, 9)), WHITE))
+    seen_by_white = int(codes_kernels.around(record, np.uint16(to_vertex(0, 9)), WHITE))
     assert [(seen_by_white >> (3 * k)) & 7 for k in range(4)] == [wall, wall, 5, 3]
-    diamond = int(kernels.diamond(record, np.uint16(to_vertex(1, 9)), WHITE))
+    diamond = int(codes_kernels.diamond(record, np.uint16(to_vertex(1, 9)), WHITE))
     cells = [(diamond >> (3 * k)) & 7 for k in range(12)]
     # neighbours, diagonals, two away, in the order of STEPS, around B9; then Black's two liberties
     assert cells == [wall, 0, 0, 3, wall, wall, 3, 0, wall, wall, 0, 0] and diamond >> 36 == 2
@@ -252,7 +238,7 @@ def test_a_shape_off_the_vocabulary_shares_one_weight(words: Words) -> None:
     here = out[:, AROUND] > 0
     assert (
         set(out[here, AROUND]) == {1}
-        and set(out[here, SHAPE]) == {tables.first[SHAPE]}
+        and set(out[here, SHAPE]) == {tables.arrays.first[SHAPE]}
         and not out[:, RESPONSE].any()
     )
 
@@ -263,11 +249,13 @@ def test_rows_of_a_dataset_are_described_as_their_games_are(
     games, tables = Games(file), Tables.of(words, "tree", 9)
     rows = np.arange(0, len(file.positions["game"]), 37)
     game, ply = file.positions["game"][:][rows], file.positions["ply"][:][rows]
-    out = games.describe(tables, game, ply)
+    out = tables.describe(games, game, ply)
     for k in range(len(rows)):
         assert np.array_equal(
             out[k],
-            described(recorded(file, game[k], ply[k]), tables, int(games.game(game[k])[1][ply[k]])),
+            described(
+                recorded(file, game[k], ply[k]), tables, int(games.game(game[k]).colours[ply[k]])
+            ),
         )
 
 
@@ -278,9 +266,9 @@ def test_words_are_what_the_training_games_have_often_enough(file: DatasetFile) 
     everything = harvest(file, "rollout", arounds=1, responses=1, every=1)
     tables = Tables.of(everything, "rollout", 9)
     games, eyes_filled = Games(file), 0
-    tried, answered = np.zeros((2, tables.first[-1]), np.int64)
+    tried, answered = np.zeros((2, tables.arrays.first[-1]), np.int64)
     for game in range(*file.split_games["train"]):
-        moves, colours, *_ = games.game(game)
+        moves, colours = games.game(game)[1:3]
         board = Board(9, ko="simple")
         for move, colour in zip(moves, colours, strict=True):
             features = described(board, tables, int(colour))
@@ -295,7 +283,9 @@ def test_words_are_what_the_training_games_have_often_enough(file: DatasetFile) 
         (RESPONSE, answered, everything.responses, common.responses),
     ):
         # the first around is of unknown ones
-        counted = counts[tables.first[slot] : tables.first[slot + 1]][-len(all_words) :]
+        counted = counts[tables.arrays.first[slot] : tables.arrays.first[slot + 1]][
+            -len(all_words) :
+        ]
         assert 3 < len(often) < len(all_words)
         # who fills an eye answers something, too, but is no candidate
         missed = eyes_filled if slot == RESPONSE else 0

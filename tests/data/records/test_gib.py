@@ -2,6 +2,7 @@
 
 import pytest
 
+from data.records.load import load_record
 from data.records.record import GameRecord, Rejected
 from data.records.sgf import ReadOptions, read_games
 from tests.data.records.test_sgf import moves, stones
@@ -129,8 +130,6 @@ def test_what_is_no_game_has_its_reason(data, reason):
 
 
 def test_players_load_it_like_any_game(tmp_path):
-    from mcts.gtp.commands import load_record  # as `loadsgf` and `analyze_game` do
-
     (tmp_path / "a.gib").write_bytes(make())
     (tmp_path / "a.sgf").write_bytes(b";GM[1]FF[4]SZ[9];B[dd];W[ee])")
     assert moves(load_record(tmp_path / "a.gib")) == "Bpd Wdd Bpq Wpass Bcc"

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from data.game.coords import BLACK, EMPTY, PASS, WHITE
-from data.records.identity import OPENING, SPLITS, identity, opening_identity, split_of
+from data.records.identity import OPENING, identity, opening_identity
 from data.records.record import GameRecord
+from data.records.splits import SPLITS, split_of
 from tests.support.boards import scaled
 from tests.support.own_games import cut, play_game, turn, with_other_tail
 

@@ -7,11 +7,9 @@ import pytest
 from sgfmill import boards as sgfmill_boards
 
 from data.build import report
-from data.features.alphago48 import PlaneEncoder
+from data.features.alphago48 import GameEncoder, PlaneEncoder
 from data.features.feature_set import ROW_BYTES
-from data.game.board_kernels import VERTICES, new_boards
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, to_sgfmill
-from data.game.ladder_kernels import new_steps
 from data.records import replay_kernels
 from data.records.record import GameRecord, Rejected
 from data.records.replay import REASONS, WORDS, Replayer, count_positions
@@ -218,10 +216,7 @@ def encode(record, *, skip=0, rows=None):
         np.zeros((most, record.size**2, ROW_BYTES), np.uint8),
         np.full(most, -1, np.int16),
     )
-    written = replay_kernels.encode_game(
-        new_boards(1, record.size), 0, record.size, record.moves, record.colours, record.setup_ply, record.setup_point,
-        record.setup_colour, skip, planes, plies, new_steps(), np.zeros(VERTICES, np.uint64),
-    )  # fmt: skip
+    written = GameEncoder(record.size).encode(record, planes, plies, skip=skip)
     assert (plies[written:] == -1).all() and not planes[written:].any()
     return planes[:written], plies[:written]
 

@@ -17,9 +17,11 @@ from data.game import symmetry
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards, to_vertex
 from data.game.coords import PASS
+from data.patterns.features import Tables
+from data.patterns.features_kernels import AROUND
 from data.patterns.files import PatternWeights, read_patterns, write_patterns
-from data.patterns.pattern_kernels import AROUND
-from data.patterns.patterns import PatternError, Tables, Words, first_of_slots, harvest
+from data.patterns.harvest import harvest
+from data.patterns.vocabulary import PatternError, Words, first_of_slots
 from data.records.record import GameRecord
 from data.records.sgf import ReadOptions, read_games
 from data.sources import find
@@ -278,7 +280,7 @@ def test_places_on_the_board_have_their_factor(patterns: PatternWeights) -> None
     corner = int(to_vertex(0, 9))
     middle = int(to_vertex(40, 9))
     ratio = policy.tables[PLACE][corner] / policy.tables[PLACE][middle]
-    weights = patterns.weights[tables.first[1] + tables.places[[corner, middle]]]
+    weights = patterns.weights[tables.arrays.first[1] + tables.arrays.places[[corner, middle]]]
     assert ratio == pytest.approx(np.exp(weights[0] - weights[1]), rel=1e-6)
 
 

@@ -11,6 +11,7 @@ import pytest
 from data.base.jit import ROOT
 from data.base.random_kernels import new_state, next_below
 from data.game import board_kernels as kernels
+from data.game import legality_kernels as legality
 from data.game.board import Board
 from data.game.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
 from mcts.rollouts import uniform_kernels as rollouts
@@ -79,10 +80,10 @@ def test_sensible_is_legal_and_fills_no_own_eye(size):
                 if v == board.record["ko"][0] and colour != board.to_play:
                     # `is_legal` forbids the point to both, and the question is never asked
                     continue
-                eye = kernels.is_own_eye(record, v, colour)
+                eye = legality.is_own_eye(record, v, colour)
                 eyes += eye
                 assert rollouts.is_sensible(record, v, colour) == (
-                    kernels.is_legal(record, v, colour) and not eye
+                    legality.is_legal(record, v, colour) and not eye
                 )
     assert eyes
 

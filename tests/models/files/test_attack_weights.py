@@ -23,7 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from data.dataset.layout import DatasetFile
 from data.patterns.files import PatternWeights, read_patterns, write_patterns
-from data.patterns.patterns import Words, first_of_slots
+from data.patterns.vocabulary import Words, first_of_slots
 from models.answering.engines import OnnxEngine
 from models.answering.inference import card_of, open_net
 from models.exporting.export import to_int8, to_onnx, to_safetensors

@@ -1,4 +1,5 @@
-"""Golden texts: what a search, a GTP dialogue, planes and a build look like, compared word for word.
+"""Golden texts: what a search, a GTP dialogue, planes and a build look like, compared word for
+word.
 
 Each test draws with the public functions of the project. `make golden` rewrites the files.
 """
@@ -11,21 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from data.board import Board, draw
-from data.coords import BLACK, to_gtp
-from data.features import FEATURES
-from data.planes import PlaneEncoder
-from data.text_boards import feature_lines
-from mcts.fakes import FakePolicy, FakeValue
-from mcts.params import SearchParams
-from mcts.protocols import Limits, Report
-from mcts.report import to_table
-from mcts.search import Search
-from tests.boards import board_from
-from tests.damage import script
-from tests.gtp_talk import Talk
-from tests.own_games import collect, contents, write_folder
+from data.features.alphago48 import PlaneEncoder
+from data.features.feature_set import FEATURES
+from data.game.board import Board, draw
+from data.game.coords import BLACK, to_gtp
+from mcts.play.commentary import to_table
+from mcts.search.fakes import FakePolicy, FakeValue
+from mcts.search.params import SearchParams
+from mcts.search.protocols import Limits, Report
+from mcts.search.search import Search
+from pipelines.drawing.text_boards import feature_lines
+from tests.support.boards import board_from
+from tests.support.damage import script
 from tests.support.golden import FOLDER, HINT, VARIABLE, golden, names_in_tests
+from tests.support.gtp_talk import Talk
+from tests.support.own_games import collect, contents, write_folder
 
 WIDTH = 96  # letters
 
@@ -75,7 +76,10 @@ CAPTURE_OR_SAVE = """
 
 
 def make_search(lam: float) -> Search:
-    """A repeatable search. The policy net prefers C7, and E5 comes second; the value net counts stones."""
+    """A repeatable search.
+
+    The policy net prefers C7, and E5 comes second; the value net counts stones.
+    """
     params = SearchParams(
         lam=lam, c_puct=1.5, n_thr=1, n_thr_adjusts=False, threads=1, leaves=4, nodes=500, symmetry="none",
         deterministic=True, seed=3,

@@ -1,6 +1,8 @@
-"""Files of version 0.1.0 open and work as they did: dataset, runs, nets, a sweep and a match; and no option got lost.
+"""Files of version 0.1.0 open and work as they did: dataset, runs, nets, a sweep and a match; and
+no option got lost.
 
-The files are in tests/support/old_files (see the README there). Scripts run on a copy of that folder, in one process.
+The files are in tests/support/old_files (see the README there). Scripts run on a copy of that
+folder, in one process.
 """
 
 import csv
@@ -18,22 +20,22 @@ import numpy as np
 import pytest
 import yaml
 
-from data.datamodule import GoDataModule
-from data.games import Games
-from data.hdf5 import DatasetFile
-from models.card import read_card
-from models.inference import open_net
-from tests.damage import ROOT, script
+from data.dataset.games import Games
+from data.dataset.layout import DatasetFile
+from data.loading.datamodule import GoDataModule
+from models.answering.inference import open_net
+from models.files.card import read_card
+from tests.pipelines.test_scripts import run_all
+from tests.support.damage import ROOT, script
 from tests.support.golden import golden
-from tests.test_scripts import run_all
 
 FILES = ROOT / "tests" / "support" / "old_files"
 ANSWERS = json.loads((FILES / "answers.json").read_text(encoding="utf-8"))
 ROWS = np.array(ANSWERS["rows"])
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 SCRIPTS = sorted(
-    re.fullmatch(r"pipelines\.(\w+):main", entry)[1] for entry in PROJECT["scripts"].values()
-)  # type: ignore[index]
+    {entry.removeprefix("lambdago:") for entry in PROJECT["scripts"].values()} - {"main"}
+)
 WITH_KEYS = [name for name in SCRIPTS if (ROOT / "conf" / f"{name}.yaml").exists()]
 
 OLD_MATCH = [
