@@ -1,6 +1,6 @@
-"""What is in a dataset: `python pipelines/inspect_dataset.py dataset=kgs.h5`.
+"""What is in a dataset, or a verdict: `python pipelines/inspect_dataset.py dataset=kgs.h5`.
 
-Counts, one position drawn, a list of games, or a verdict.
+It shows counts, one position drawn, a list of games, or whether the file is sound.
 """
 
 import secrets
