@@ -9,23 +9,25 @@ from pipelines.shell.environment import start_of_command
 def help_text(name: str) -> str:
     """Return the configuration file of a script, then the chosen file of each of its groups."""
     own = (CONF / f"{name}.yaml").read_text(encoding="utf-8").strip()
-    lines = [f"{' '.join(start_of_command(name))} key=value ...", "", own]
+    lines = [own]
     for group in groups():
         if f"- {group}:" in own or f"- /{group}" in own:
             lines += group_help(group, own)
-    return re.sub(
-        r"python pipelines/(\w+)\.py",
-        lambda found: " ".join(start_of_command(found[1])),
-        "\n".join(lines),
-    )
+    text = re.sub(r"python pipelines/(\w+)\.py", lambda found: start(found[1]), "\n".join(lines))
+    return f"{start(name)} key=value ...\n\n{text}"
+
+
+def start(script: str) -> str:
+    """Return the words that start a script, as this one was started."""
+    return " ".join(start_of_command(script))
 
 
 def groups() -> list[str]:
-    """Return the folders of `conf/` that hold choices."""
+    """Return the folders of `conf/` that hold choices; those of Hydra are no matter of users."""
     return [
         folder.name
         for folder in sorted(CONF.iterdir())
-        if folder.is_dir() and any(folder.glob("*.yaml"))
+        if folder.name != "hydra" and folder.is_dir() and any(folder.glob("*.yaml"))
     ]
 
 
