@@ -21,7 +21,8 @@ def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
     yield from describe_games(report, width)
     yield ""
     yield (
-        f"{report['games_kept']:,} of {count_of(report['games_seen'], 'game')}, {count_of(report['positions'], 'position')}, "
+        f"{report['games_kept']:,} of {count_of(report['games_seen'], 'game')}, "
+        f"{count_of(report['positions'], 'position')}, "
         f"{report['bytes'] / 1e6:,.1f} MB, {report['bytes_a_position']:g} bytes a position"
     )
     compiling = (

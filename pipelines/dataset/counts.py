@@ -36,7 +36,8 @@ def show_summary(summary: dict[str, Any]) -> None:
         else ""
     )
     console.print(
-        f"{count_of(summary['games'], 'game')}, {dates}{summary['games_for_value']:,} may teach a value net; "
+        f"{count_of(summary['games'], 'game')}, {dates}{summary['games_for_value']:,} may teach "
+        "a value net; "
         f"{count_of(summary['cut_short'], 'game')} cut short; "
         f"handicap stones were put back in {summary['handicap_put_back']:,}"
     )
@@ -50,7 +51,8 @@ def show_origin(summary: dict[str, Any]) -> None:
     )
     console.print(bold(summary["path"]), soft_wrap=True)
     console.print(
-        f"schema {about['schema']}, made by version {visible(about['version'])}, layout {about['layout']}{copies}, "
+        f"schema {about['schema']}, made by version {visible(about['version'])}, layout "
+        f"{about['layout']}{copies}, "
         f"{about['size']}x{about['size']}, {about['planes']} planes"
     )
     console.print(

@@ -33,7 +33,8 @@ def show_sample(rows: Rows, options: InspectOptions, seed: int) -> dict[str, Any
         board.flat[sample.move] = sample.to_play
     console.print(f"\n{draw(board, last=sample.move)}\n")
     console.print(
-        f"X Black, O White; the move is in brackets, what it captures still there{last_move(sample)}\n"
+        "X Black, O White; the move is in brackets, what it captures still "
+        f"there{last_move(sample)}\n"
     )
     lines = feature_lines(
         sample.planes, feature_names(options.planes), text_width(), ascii_only=ascii_only()
@@ -64,9 +65,11 @@ def facts(sample: Sample, rows: Rows) -> list[str]:
     return [
         f"row {sample.row} of {rows.count:,}, {sample.split}; game {sample.game}{turned}",
         record.source,
-        f"{player(record.black_name, record.black_rank)} (Black) against {player(record.white_name, record.white_rank)} (White)",
+        f"{player(record.black_name, record.black_rank)} (Black) against "
+        f"{player(record.white_name, record.white_rank)} (White)",
         ", ".join(text for text in about if text),
-        f"move {sample.ply + 1}: {COLOUR_NAMES[sample.to_play]} {to_gtp(sample.move, sample.size)}; {outcome(sample)}",
+        f"move {sample.ply + 1}: {COLOUR_NAMES[sample.to_play]} "
+        f"{to_gtp(sample.move, sample.size)}; {outcome(sample)}",
     ]
 
 

@@ -25,11 +25,13 @@ def show_verdict(rows: Rows, options: InspectOptions, seed: int) -> dict[str, An
             else ", or in planes of other rows (rows=all looks at them, too)"
         )
         console.print(
-            f"all that follows from the moves agrees: the change is in names, dates, results or the like{drawn}"
+            "all that follows from the moves agrees: the change is in names, dates, results or "
+            f"the like{drawn}"
         )
     if not verdict.sealed:
         console.print(
-            "made before checksums were written: names, dates, komi and other facts that no move tells can't be compared"
+            "made before checksums were written: names, dates, komi and other facts that no move "
+            "tells can't be compared"
         )
     return {
         "sound": verdict.sound, "count": verdict.count, "problems": verdict.problems,

@@ -129,7 +129,8 @@ def to_command(given: Any, name: str) -> list[str]:
         close = get_close_matches(words[0], searches, 1)
         hint = f"; {close[0]}?" if close else ""
         raise MatchError(
-            f"{name}: {words[0]} is neither a program nor one of conf/search/: {', '.join(searches)}{hint}"
+            f"{name}: {words[0]} is neither a program nor one of conf/search/: "
+            f"{', '.join(searches)}{hint}"
         )
     return [*OWN, *words] if all(WORDS_OF_OWN.fullmatch(word) for word in words) else words
 

@@ -58,7 +58,8 @@ def prepare_folder(
         changed = [key for key in about if before.get(key) != json.loads(json.dumps(about[key]))]
         if changed:
             raise MatchError(
-                f"{folder} holds a match with other {', '.join(changed)} (see {file.name}); choose another output"
+                f"{folder} holds a match with other {', '.join(changed)} (see {file.name}); "
+                "choose another output"
             )
         programs = before.get("programs", ["an unknown version"])
         if program not in programs:
@@ -89,7 +90,8 @@ def read_results(file: Path) -> dict[str, dict[str, Any]]:
     for k, game in enumerate(games, 1):
         if not RESULT_KEYS <= game.keys():
             raise MatchError(
-                f"{file}, line {k}: no finished game; take the line out, and that game is played again"
+                f"{file}, line {k}: no finished game; take the line out, and that game is played "
+                "again"
             )
     return {game["key"]: game for game in games}
 

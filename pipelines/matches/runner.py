@@ -116,7 +116,8 @@ class Match:
                 engine.ask("genmove B", LOAD)
             except (EngineError, Killed) as error:
                 raise MatchError(
-                    f"{contestant.name}: {error}; its errors are in {self.errors_file(contestant, 0)}"
+                    f"{contestant.name}: {error}; its errors are in "
+                    f"{self.errors_file(contestant, 0)}"
                 ) from None
             finally:
                 if engine is not None:
@@ -140,7 +141,8 @@ class Match:
         command = whole.split()[0]
         if engine.ask(f"known_command {command}").lower() != "true":
             raise MatchError(
-                f"{engine.name} does not know {command}, which is how it would be told about {describe(self.rules.time)}"
+                f"{engine.name} does not know {command}, which is how it would be told about "
+                f"{describe(self.rules.time)}"
             )
         engine.ask(whole, LOAD)
 
@@ -274,7 +276,9 @@ class Match:
         ]
         why = f" ({line['why']})" if line["why"] else ""
         console.print(
-            f"{len(self.done)}/{self.total}  {line['black']} - {line['white']}  {line['result']}{why}  {line['moves']} moves, "
-            f"{clock(sum(line['seconds'].values()))};  {line['first']} {sum(points):g} of {len(points)}",
+            f"{len(self.done)}/{self.total}  {line['black']} - {line['white']}  "
+            f"{line['result']}{why}  {line['moves']} moves, "
+            f"{clock(sum(line['seconds'].values()))};  {line['first']} {sum(points):g} of "
+            f"{len(points)}",
             soft_wrap=True,
         )

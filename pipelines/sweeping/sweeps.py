@@ -86,7 +86,8 @@ def is_over(before: Job, job: Job, folder: Path) -> bool:
     """Whether what an earlier session left of this job is all that will come."""
     if before.overrides != job.overrides:
         raise SweepError(
-            f"{folder}: the job there is another one ({' '.join(before.overrides)}); choose another hydra.sweep.dir"
+            f"{folder}: the job there is another one ({' '.join(before.overrides)}); choose "
+            "another hydra.sweep.dir"
         )
     if before.state == "done":
         say(job, " is done")

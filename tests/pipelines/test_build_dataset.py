@@ -53,7 +53,8 @@ def test_the_command_of_the_readme_works_from_any_folder(folder):
     report = json.loads(report_path(output).read_text())
     for text in (
         "1 source: my games/[kgs].zip",
-        f"{report['games_kept']:,} of {report['games_seen']:,} games, {report['positions']:,} positions",
+        f"{report['games_kept']:,} of {report['games_seen']:,} games, {report['positions']:,} "
+        "positions",
         "train", "validation", "test", "duplicate: the same moves",
         f"dataset: {output}",
         f"report:  {report_path(output)}",
