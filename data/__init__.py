@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from data.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from data.dataset.layout import DatasetFile
+    from data.dataset.file import DatasetFile
     from data.game.board import Board
     from data.game.coords import from_gtp, to_gtp
     from data.library import read_games
@@ -21,7 +21,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "Board": "game.board",
-        "DatasetFile": "dataset.layout",
+        "DatasetFile": "dataset.file",
         "GameRecord": "records.record",
         "GoDataModule": "loading.datamodule",
         "from_gtp": "game.coords",

@@ -13,7 +13,7 @@ from data.records.replay import Replayer
 from data.records.sgf import ReadOptions
 from data.records.sgf import read_games as read_file
 from data.sources.find import find_sources, read_members
-from data.sources.members import Limits
+from data.sources.guard import Limits
 
 
 def read_games(

@@ -33,6 +33,7 @@ from pipelines.shell.script import remove_empty, script
 
 if TYPE_CHECKING:
     from data.records.record import GameRecord
+    from pipelines.analysing.rows import Analysis
 
 USUAL_KOMI = 7.5  # where the record says nothing
 SCALES = (  # of the JSON, whose figures are as the search has them
@@ -75,6 +76,9 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     found["legend"] = [*SCALES, *legend(found)]
     show(found)
     files = write_all(folder, path.stem, record, content, found)
+    if options["board"] is not None:
+        picture = folder / f"{path.stem}.board.png"
+        files += write_board(picture, record, area_komi, analysis, found, options["board"])
     console.print(f"{', '.join(file.name for file in files)} in {folder}", soft_wrap=True)
     if not analysis.complete:
         raise KeyboardInterrupt
@@ -93,18 +97,27 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
         "engine": str, "device": str, "threads": int, "symmetries": int, "temperature": float, "seed": int,
         "rollout_temperature": float, "reply_share": float, "mercy": int,
         "seconds": float | None, "simulations": int | None, "first": int, "last": int | None, "komi": float | None,
-        "output": str,
+        "board": int | str | None, "output": str,
     }  # fmt: skip
     checked_numbers(options, kinds, {"threads": 0, "seed": 0})
     if options["first"] < 1 or (options["last"] is not None and options["last"] < options["first"]):
         last = "" if options["last"] is None else f" last={options['last']}"
         raise OptionError(f"first={options['first']}{last}: moves are numbered from 1")
+    check_board(options["board"], options["first"], options["last"])
     for key in ("seconds", "simulations"):
         if options[key] is not None and not options[key] > 0:
             raise OptionError(f"{key}={options[key]}: above 0")
     counted(options)
     options["threads"] = options["threads"] or available_cores()
     return options
+
+
+def check_board(board: int | str | None, first: int, last: int | None) -> None:
+    if isinstance(board, str) and board != "worst":
+        raise OptionError(f"board={board}: a move's number, worst or null is expected")
+    if isinstance(board, int) and (board < first or (last is not None and board > last)):
+        analysed = f"from {first} on" if last is None else f"{first} to {last}"
+        raise OptionError(f"board={board}: not among the moves that are analysed ({analysed})")
 
 
 @contextmanager
@@ -143,8 +156,9 @@ def check_moves(record: "GameRecord", komi: float, options: dict[str, Any]) -> N
     last = last_move(record, options)
     if last == 0:
         raise GameError(f"{record.source}: the game has no moves")
-    if options["first"] > last:
-        raise GameError(f"first={options['first']}: the game has {len(record.moves)} moves")
+    for key in ("first", "board"):
+        if isinstance(options[key], int) and options[key] > last:
+            raise GameError(f"{key}={options[key]}: the game has {len(record.moves)} moves")
     played = 0
     try:
         for played, _ in enumerate(walk(record, komi)):
@@ -161,7 +175,6 @@ def write_all(
     """The figures first: whatever is wrong with the rest, they are kept."""
     from data.base.atomic import write_text
     from pipelines.analysing.sgf import annotated
-    from pipelines.analysing.table import komi_text
     from pipelines.drawing.game_chart import game_chart
 
     sgf, png, table = (folder / f"{stem}.{suffix}" for suffix in ("analysis.sgf", "png", "json"))
@@ -173,18 +186,43 @@ def write_all(
         console.print(
             f"{sgf.name}: written anew; what stood beside the moves of the record could not be kept"
         )
+    game_chart(png, rows, end, *titles(found, record, png.name))
+    return [table, png, sgf]
+
+
+def titles(found: dict[str, Any], record: "GameRecord", picture: str) -> tuple[str, str]:
+    """Title and subtitle of a picture; prints which players' names no font can write."""
+    from pipelines.analysing.table import komi_text
+
     names = {"Black": found["black"], "White": found["white"]}
     unwritten = [name for name in names.values() if not is_drawable(name or "")]
     if unwritten:
-        console.print(f"{png.name}: no font of this machine writes {', '.join(unwritten)}")
+        console.print(f"{picture}: no font of this machine writes {', '.join(unwritten)}")
     title = " - ".join(
         name if name and name not in unwritten else colour for colour, name in names.items()
     )
-    simulations = sorted(row["simulations"] for row in rows)[len(rows) // 2]
+    simulations = sorted(row["simulations"] for row in found["moves"])[len(found["moves"]) // 2]
     thought = f"; {simulations:,} simulations a move" if simulations > 1 else ""
-    subtitle = f"{record.date or 'undated'}, {komi_text(found)}, {record.result}{thought}"
-    game_chart(png, rows, end, title, subtitle)
-    return [table, png, sgf]
+    return title, f"{record.date or 'undated'}, {komi_text(found)}, {record.result}{thought}"
+
+
+def write_board(
+    path: Path,
+    record: "GameRecord",
+    komi: float,
+    analysis: "Analysis",
+    found: dict[str, Any],
+    wanted: int | str,
+) -> list[Path]:
+    """The picture of one move; no file where the analysis ended before that move."""
+    from pipelines.drawing.game_board import game_board, moment_of
+
+    moment = moment_of(record, komi, analysis, wanted)
+    if moment is None:
+        console.print(f"{path.name}: not drawn, the analysis has no judgement of that move")
+        return []
+    game_board(path, moment, analysis.rows, analysis.end, *titles(found, record, path.name))
+    return [path]
 
 
 @script("analyze_game", first_word_is("game"))

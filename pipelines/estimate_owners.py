@@ -15,7 +15,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from data.base.errors import Mistake
-from data.base.words import count_of
+from data.base.text import count_of
 from pipelines.shell.configuration import plain
 from pipelines.shell.console import BuildProgress, bold, clock, console
 from pipelines.shell.options import convert
@@ -35,7 +35,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     options = plain(cfg)
     check(options)
     from data.base.locks import claim
-    from data.dataset.layout import DatasetFile
+    from data.dataset.file import DatasetFile
     from data.dataset.owners import is_owners, write_owners
     from data.patterns.files import read_patterns
     from mcts.rollouts.policy import RolloutPolicy

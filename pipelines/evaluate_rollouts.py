@@ -101,7 +101,7 @@ def check(options: dict[str, Any]) -> None:
 
 def rollouts_of(options: dict[str, Any], patterns: Any, size: int) -> dict[str, Any]:
     from mcts.rollouts.policy import PolicyRollouts, RolloutPolicy
-    from mcts.rollouts.threads import UniformRollouts
+    from mcts.rollouts.uniform import UniformRollouts
 
     policy = RolloutPolicy.of(patterns, size, temperature=options["temperature"])
     return {"policy": PolicyRollouts(policy, mercy=options["mercy"]), "uniform": UniformRollouts()}
@@ -126,7 +126,7 @@ def side_by_side(
 
 
 def match(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
-    from mcts.rollouts.policy import PatternPriors
+    from mcts.rollouts.tree_policy import PatternPriors
     from pipelines.matches.scores import wilson
 
     players = rollouts_of(options, patterns, options["board"])
@@ -186,10 +186,10 @@ def show_match(found: dict[str, Any]) -> None:
 def judge(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     """Squared error of the mean of rollouts as what is said of the winner, by phase of the game."""
     from data.base.random_kernels import new_state
+    from data.dataset.file import DatasetFile
     from data.dataset.games import Games
-    from data.dataset.layout import DatasetFile
+    from data.dataset.positions import read_labels
     from data.game.board_kernels import VERTICES, new_boards
-    from data.loading.loader import read_labels
     from data.loading.order import key, shuffled
     from models.judging.scores import Draws, Summary, phase_name
     from pipelines.evaluating.material import choose
@@ -277,8 +277,8 @@ def judge_endings(options: dict[str, Any], patterns: Any) -> dict[str, Any]:
     """How often the score with dead stones taken off is the one that the players counted, in even
     games of the test split. Area and territory may differ by a point.
     """
+    from data.dataset.file import DatasetFile
     from data.dataset.games import Games
-    from data.dataset.layout import DatasetFile
     from data.game.board import Board
     from data.loading.order import key, shuffled
     from data.records.metadata import to_margin

@@ -11,7 +11,7 @@ from pipelines.shell import environment  # noqa: F401  (first: finds the project
 # isort: split
 from omegaconf import DictConfig
 
-from data.base.words import count_of
+from data.base.text import count_of
 from mcts.play.clock import describe
 from pipelines.matches.contestants import read_contestants
 from pipelines.matches.fixtures import Contestant, Fixture, MatchError, draw_fixtures

@@ -1,1 +1,1 @@
-"""What every room uses: kernels, files that are whole or not there, errors, cores and Ctrl-C."""
+"""What every room uses: compiled kernels, atomic files, locks, errors, cores and Ctrl-C."""

@@ -1,10 +1,10 @@
 """How many cores this process may use.
 
-`available_cores` counts for processes of our own, `compute_cores` for threads of arithmetic.
+    available_cores()   for processes of our own; hyperthreads count as cores
+    compute_cores()     for threads of arithmetic; hyperthreads of one core count once
 
-Three things limit them: the affinity of the process (`taskset`, Slurm), the quota of its control
-group (`docker --cpus=2`, systemd, Kubernetes), and, for arithmetic alone, that two hyperthreads
-share the units of one core.
+Both heed the affinity of the process (`taskset`, Slurm) and the quota of its control group
+(`docker --cpus=2`, systemd, Kubernetes).
 """
 
 import os
@@ -15,26 +15,23 @@ TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 def available_cores() -> int:
-    """Hyperthreads count as cores."""
+    """Logical processors within affinity and quota, at least 1."""
     return within_quota(len(usable()) or os.cpu_count() or 1)
 
 
 def compute_cores() -> int:
-    """Hyperthreads of one core count once: matrix products fill a core with one thread."""
+    """Physical cores within affinity and quota: one thread of a matrix product fills a core."""
     siblings = {siblings_of(cpu) for cpu in usable()}
     return within_quota(len(siblings) or os.cpu_count() or 1)
 
 
 def usable() -> set[int]:
-    """Numbers of the logical processors for this process; empty if the system has no list."""
+    """The logical processors this process may run on; empty where the system does not tell."""
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def siblings_of(cpu: int) -> str:
-    """The logical processors on the same core, as Linux writes them.
-
-    If Linux writes none: the processor alone.
-    """
+    """The logical processors on the same core, as Linux writes them, or else `cpu` alone."""
     try:
         return (TOPOLOGY / f"cpu{cpu}" / "topology" / "thread_siblings_list").read_text().strip()
     except OSError:
@@ -42,10 +39,9 @@ def siblings_of(cpu: int) -> str:
 
 
 def within_quota(cores: int) -> int:
-    """At least 1.
+    """`cores` cut to the quota, rounded down, at least 1.
 
-    Rounded down: threads above the quota wait for each other while the system holds one of them
-    back.
+    Threads above the quota wait for each other while the system holds one of them back.
     """
     return max(1, min([cores, *(int(quota) for quota in quotas())]))
 
@@ -69,7 +65,7 @@ def quotas() -> list[float]:
 
 
 def limit_of(group: Path) -> float | None:
-    """The limit of one control group in cores; None if it has none or does not show it."""
+    """The limit of one control group, or None if it has none or this container hides it."""
     try:
         if (group / "cpu.max").is_file():
             quota, period = (group / "cpu.max").read_text().split()

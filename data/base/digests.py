@@ -1,18 +1,17 @@
-"""A checksum of a whole HDF5 file, kept in its first 512 bytes: it reveals every changed bit.
+"""A checksum of a whole HDF5 file, kept in its first 512 bytes, finds any change of its bytes.
 
-HDF5 lets a program have the beginning of a file for itself, the user block, and never touches it.
-There stand two lines of text and zeros:
+HDF5 leaves the beginning of a file, the user block, to programs. It holds two lines of text and
+zeros:
 
     LambdaGo file: HDF5 from byte 512 to the end
     SHA-256 of these bytes: 64 digits
 
-The checksum covers all that HDF5 wrote: every dataset, every attribute, every name. It is compared
-before HDF5 opens the file, so damage that would make HDF5 loop or crash is found first. Anyone can
-compare it: `tail -c +513 FILE | sha256sum`.
+The checksum covers everything that HDF5 wrote: every dataset, every attribute, every name. It is
+compared before HDF5 opens the file, so damage that would make HDF5 loop or crash is found first.
+Anyone can compare it: `tail -c +513 FILE | sha256sum`.
 
-`NewFile` writes it into every file it makes. Whoever edits such a file afterwards makes the
-checksum wrong, as it should be. Files of older versions begin with HDF5's own signature and have
-none.
+`new_file` writes it into every file it makes. Editing such a file makes the checksum wrong, as it
+should. Files of older versions begin with HDF5's own signature and have no checksum.
 """
 
 import errno
@@ -40,7 +39,7 @@ DIGITS = slice(
 
 
 def hash_file(file: BinaryIO, start: int = 0) -> bytes:
-    """SHA-256 of all bytes from `start` on. Ctrl-C stops it on the way."""
+    """SHA-256 of all bytes from `start` on. Ctrl-C may interrupt it."""
     digest = hashlib.sha256()
     file.seek(start)
     while data := file.read(PIECE):
@@ -50,7 +49,7 @@ def hash_file(file: BinaryIO, start: int = 0) -> bytes:
 
 
 def write_digest(descriptor: int) -> None:
-    """Put the checksum into the user block of a finished HDF5 file, open to read and write."""
+    """Put the checksum into the user block of a finished HDF5 file, open for read and write."""
     with open(descriptor, "rb", closefd=False) as file:
         block = make_block(hash_file(file, BLOCK).hex())
     if os.pwrite(descriptor, block, 0) != BLOCK:
@@ -58,10 +57,9 @@ def write_digest(descriptor: int) -> None:
 
 
 def read_digest(path: Path) -> str:
-    """The checksum in the file, 64 digits; '' for files of older versions, which have none.
+    """The 64 digits of the checksum as the file has them, or '' if it has none.
 
-    Two files of one checksum are the same file, so this tells a dataset from another without
-    reading it.
+    Two files with one checksum are the same, so this tells datasets apart without reading them.
     """
     with open(path, "rb") as file:
         block = file.read(BLOCK)
@@ -69,10 +67,9 @@ def read_digest(path: Path) -> str:
 
 
 def find_change(path: Path) -> str:
-    """How the file differs from what was written, in words that follow its name; '' if not at all.
+    """How the file differs from what was written, in words that follow its name, or ''.
 
-    Reads the file to its end. A file without a checksum (`read_digest` is '') passes: nothing can
-    be said about it.
+    Reads the file to its end. A file without a checksum (`read_digest` is '') passes.
     """
     with open(path, "rb") as file:
         block = file.read(BLOCK)

@@ -1,9 +1,12 @@
 """Ctrl-C at safe points only.
 
-Python raises KeyboardInterrupt between any two instructions of the main thread. That may be in a
-callback of HDF5, which then goes on as if the call had happened; in a callback of the compiler; in
-a `finally`; between a rename and the sync that makes it last. So while a file is made, an
-interrupt is only noted, and raised where the work calls `check`:
+Python raises KeyboardInterrupt between any two instructions of the main thread. That does harm
+
+    - in a callback that HDF5 writes through: HDF5 goes on as if the call had succeeded
+    - in a callback of the compiler, or in a `finally`
+    - between a rename and the sync that makes it last
+
+So while a file is being made, an interrupt is only noted. The work raises it where that is safe:
 
     with held():             Ctrl-C is noted from here on
         for part in parts:
@@ -11,10 +14,9 @@ interrupt is only noted, and raised where the work calls `check`:
             work(part)
                              ... or here, at the end, at the latest
 
-Long work calls `check` about ten times a second. Scripts call `end_at_once()` first: then, outside
-of `held()`, Ctrl-C ends the process on the spot, since nothing is open that this could harm.
-Workers call `obey(flag)`, so that `check` stops them. This module imports little, so that it is
-loaded early.
+Work calls `check` at least ten times a second. Workers call it too, after `obey(flag)`. Scripts
+first call `end_at_once()`: then Ctrl-C outside of `held()` ends the process on the spot, since
+nothing is open there. This module imports little, so that scripts can call it early.
 """
 
 import contextlib
@@ -31,8 +33,8 @@ CODE = 130  # of a process that Ctrl-C ended: 128 and the number of the signal
 class State:
     held = False
     noted = False
-    raised = False  # by `check`, so the process is about to end
-    # of a worker: something with a `value` that is not 0 when the work is called off
+    raised = False  # by `check`, so that somebody is on the way out
+    # in a worker: an object whose `value` is not 0 once the work is called off
     flag: object = None
 
 
@@ -58,7 +60,7 @@ def held() -> Iterator[None]:
     try:
         yield
     finally:
-        # A script that is on its way out says so: a second Ctrl-C must not cut it short.
+        # A second Ctrl-C must not cut short a script that is ending and prints why.
         signal.signal(signal.SIGINT, signal.SIG_IGN if STATE.raised and before is leave else before)
         STATE.held = False
         if STATE.noted and not STATE.raised:
@@ -87,7 +89,7 @@ def obey(flag: object) -> None:
 
 @contextlib.contextmanager
 def kept_from_children() -> Iterator[None]:
-    """Start processes inside: they never receive Ctrl-C, not even while they start.
+    """Keep Ctrl-C from processes that are started inside, even while they start.
 
     This process receives it afterwards.
     """
@@ -108,12 +110,12 @@ def end_at_once() -> None:
 
 
 def over() -> None:
-    """For scripts: all is done and said, so Ctrl-C changes nothing any more."""
+    """For scripts whose work is done and printed: Ctrl-C has no effect any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def leave(*_: object) -> None:
-    # the interrupted code may be printing just now, or the other end of the pipe is closed
+    # the interrupted code may be printing just now, or nobody reads
     with contextlib.suppress(Exception):
         sys.stdout.flush()
     with contextlib.suppress(OSError):

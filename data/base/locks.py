@@ -1,6 +1,13 @@
-"""Locks between processes: `take(file)` on an open file.
+"""Locks between processes: a file that one process at a time holds open and locked.
 
-A lock is held until the file is closed or its process ends, however it ends.
+    hold(path)     the lock file at `path`, or None if another process holds it; close it to let go
+    claim(path)    a `with` block that keeps `path` for this process, by the lock file `<path>.lock`
+
+The system releases a lock when its process ends, however that ends, `kill -9` included. On file
+systems without locks everybody gets one: two processes at once are the user's risk there, and no
+lock can outlive a process. (The package filelock puts a marker file there instead, which a killed
+process leaves behind. It also never removes a lock file, so none can lie in a folder that is
+removed.)
 """
 
 import errno
@@ -17,42 +24,46 @@ class Taken(Mistake):
     """Another process is at work there."""
 
 
-def take(file: IO[Any]) -> bool:
-    """Take the lock; False if another process has it.
+def hold(path: Path) -> IO[Any] | None:
+    """Return the lock file, open and locked; None if another process holds it.
 
-    Systems and file systems without locks always return True: two at once are the user's risk.
+    Its holder may remove the file before closing it. Raises `OSError` where none can be written.
     """
+    while True:
+        file = path.open("w")
+        if not take(file):
+            file.close()
+            return None
+        if is_at(file, path):
+            return file
+        file.close()  # its last holder has just removed it
+
+
+@contextmanager
+def claim(path: Path) -> Iterator[None]:
+    """Keep `path` for this process. Raises `Taken`. The lock file is removed afterwards."""
+    name = path.with_name(path.name + ".lock")
+    file = hold(name)
+    if file is None:
+        raise Taken(f"{path}: another process is writing it; wait for it, or name another file")
+    with file:
+        try:
+            yield
+        finally:
+            name.unlink(missing_ok=True)
+
+
+def take(file: IO[Any]) -> bool:
+    """Lock an open file; False if another process holds it."""
     try:
         import fcntl
-    except ImportError:
+    except ImportError:  # Windows
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         return error.errno not in (errno.EAGAIN, errno.EACCES)
     return True
-
-
-@contextmanager
-def claim(path: Path) -> Iterator[None]:
-    """Reserve `path` for this process by a lock on `<path>.lock`, which is removed afterwards.
-
-    Raises `Taken`.
-    """
-    name = path.with_name(path.name + ".lock")
-    while True:
-        with name.open("w") as file:
-            if not take(file):
-                raise Taken(
-                    f"{path}: another process is writing it; wait for it, or name another file"
-                )
-            if not is_at(file, name):  # who had it before has just removed it
-                continue
-            try:
-                yield
-            finally:
-                name.unlink(missing_ok=True)
-            return
 
 
 def is_at(file: IO[Any], path: Path) -> bool:

@@ -1,9 +1,8 @@
-"""Where the parts of a build are worked on: in this process, in processes of this machine, or on a
-Dask cluster.
+"""Run tasks in this process, in processes of this machine, or on a Dask cluster: `run`.
 
-`run(executor, function, tasks)` yields results as they come, in any order, and draws from `tasks`
-only a little ahead of the work, so that memory stays flat however many there are. `function` and
-tasks must be picklable. A worker that loses its parent ends.
+Results come in any order. Tasks are drawn from their iterator only a little ahead of the work, so
+memory does not grow with their number. The function and the tasks must be picklable. A worker
+process that loses its parent ends.
 """
 
 import contextlib
@@ -24,12 +23,12 @@ from data.base.cores import available_cores
 from data.base.errors import Mistake, first_line
 
 AHEAD = 3  # tasks waiting for each worker
-POLL = 0.1  # seconds between looks at what else has happened
+POLL = 0.1  # seconds between two checks for Ctrl-C
 LOOK = 2.0  # seconds without a result, after which the workers of a cluster are counted
 
 
 class ExecutorError(Mistake):
-    """Work could not be handed out, or those who did it are gone; the message says what to do."""
+    """Workers can't be reached or have died; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +42,13 @@ class Executor:
             raise ExecutorError(f"executor={self.kind}: processes or dask is possible")
         if self.kind == "dask" and not self.address:
             raise ExecutorError(
-                "executor.address is missing: the address of a Dask scheduler, such as tcp://10.0.0.1:8786"
+                "executor.address is missing: "
+                "the address of a Dask scheduler, such as tcp://10.0.0.1:8786"
             )
         if self.kind == "dask" and self.workers:
             raise ExecutorError(
-                f"executor.workers={self.workers}: executor=dask uses the workers of its cluster; leave this out"
+                f"executor.workers={self.workers}: "
+                "executor=dask uses the workers of its cluster; leave this out"
             )
         if self.workers < 0:
             raise ExecutorError(
@@ -64,7 +65,7 @@ def run(
     tasks: Iterable[Any],
     say: Callable[[str], None] = print,
 ) -> Iterator[Any]:
-    """`say` tells people what the work waits for."""
+    """Yield `function(task)` for every task; `say` is told what the work waits for."""
     if executor.kind == "dask":
         return run_on_dask(executor, function, tasks, say)
     if executor.count() == 1:
@@ -108,8 +109,8 @@ def run_in_processes(
                 yield future.result()
     except BrokenProcessPool:
         raise ExecutorError(
-            "a worker process died (was memory short?); what is finished is kept: run the same command again, "
-            "with fewer executor.workers if need be"
+            "a worker process died (was memory short?); what is finished is kept: "
+            "run the same command again, with fewer executor.workers if need be"
         ) from None
     except KeyboardInterrupt:
         called_off.value = 1
@@ -119,8 +120,9 @@ def run_in_processes(
 
 
 def begin_worker(parent: int, called_off: Any) -> None:
-    """Leave Ctrl-C to the parent, and watch in a thread for it to be gone, as after `kill -9`:
-    nobody would collect results.
+    """Leave Ctrl-C to the parent, and end when the parent is gone, as after `kill -9`.
+
+    Nobody would collect results then. A thread watches for it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     interrupts.obey(called_off)
@@ -176,15 +178,13 @@ def run_on_dask(
         except (FutureCancelledError, CommClosedError) as error:
             where, why = executor.address, first_line(error)
             raise ExecutorError(
-                f"the Dask scheduler at {where} is gone ({why}); what is finished is kept: run it again"
+                f"the Dask scheduler at {where} is gone ({why}); "
+                "what is finished is kept: run it again"
             ) from None
 
 
 def as_they_come(client: Any, collected: Any, say: Callable[[str], None]) -> Iterator[Any]:
-    """Futures that are done.
-
-    Tells when there is no worker to do them, and when there is one again.
-    """
+    """Yield futures that are done; `say` is told when no worker is left, and when one is back."""
     alone, looked = False, time.monotonic()
     while collected.count():
         interrupts.check()
@@ -205,9 +205,7 @@ def as_they_come(client: Any, collected: Any, say: Callable[[str], None]) -> Ite
 
 @contextlib.contextmanager
 def only_errors(name: str) -> Iterator[None]:
-    """Without warnings of that logger: each is about something that the caller mends or tells
-    himself.
-    """
+    """Silence the warnings of one logger: the caller handles or reports what they are about."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.ERROR)

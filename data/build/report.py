@@ -1,6 +1,4 @@
-"""What a build left out and why, and what it kept: the tables at its end and
-`<output>.report.json`.
-"""
+"""What a build left out and why, and what it kept: the report `<output>.report.json`."""
 
 import hashlib
 import json
@@ -13,15 +11,16 @@ import numpy as np
 
 from data.base.atomic import write_text
 from data.base.errors import Mistake
+from data.dataset.summary import by_count, lengths
 from data.records import filters, replay, sgf
 from data.records.identity import OPENING
 from data.records.metadata import from_rank
 from data.records.splits import SPLITS
 from data.sources.file_kinds import PassedOver
-from data.sources.members import TRAILING
+from data.sources.guard import TRAILING, ReadStats
 
 EXAMPLES = 5  # of each reason
-LENGTHS = 50  # moves in a bin of the histogram
+WINNERS = {1: "Black", -1: "White", 0: "nobody or unknown"}
 
 OWN_REASONS = {
     "unreadable file": "the file could not be read from its archive",
@@ -29,7 +28,8 @@ OWN_REASONS = {
 }
 REASONS = {**sgf.REASONS, **replay.REASONS, **filters.REASONS, **OWN_REASONS}
 MENDED = sgf.MENDED | {
-    TRAILING: "bytes follow the end of the packed file; they are left out, and what comes before is read"
+    TRAILING: "bytes follow the end of the packed file; "
+    "they are left out, and what comes before is read"
 }
 UNWANTED = {*filters.REASONS, "duplicate", "other size", "not go"}  # nothing wrong with these games
 
@@ -64,6 +64,12 @@ class Rejects:
         dropped_later = self.reasons["duplicate"] + self.reasons["enough of this source"]
         return self.admitted + self.dropped - dropped_later
 
+    def add_passed_over(self, stats: ReadStats, passed: PassedOver) -> None:
+        """`stats` were counted inside of archives; `passed` outside of them, and changes here."""
+        self.skipped, self.nested = stats.skipped, stats.nested
+        passed.include(stats.passed)
+        self.passed = passed
+
     def add_part(self, part: h5py.File) -> None:
         self.files += int(part.attrs["files"])
         self.admitted += len(part["games"]["split"])
@@ -84,9 +90,7 @@ class Rejects:
         dropped: np.ndarray,
         first: np.ndarray,
     ) -> None:
-        """`dropped` are numbers of games; `first` holds for every game the one that is kept
-        instead.
-        """
+        """Count the games numbered `dropped`; `first` has the game that is kept, for every game."""
         for game in dropped[:EXAMPLES]:
             sources = [
                 source_of(parts[games["part"][k]], int(games["row"][k]))
@@ -105,8 +109,8 @@ class Rejects:
         bad = sum(count for reason, count in self.reasons.items() if reason not in UNWANTED)
         if self.seen and bad / self.seen > most:
             raise BadInput(
-                f"{bad:,} of {self.seen:,} games were rejected, {bad / self.seen:.1%}, more than max_reject_rate={most:g}: "
-                f"{self.summary()}"
+                f"{bad:,} of {self.seen:,} games were rejected, {bad / self.seen:.1%}, "
+                f"more than max_reject_rate={most:g}: {self.summary()}"
             )
 
     def failure(self) -> dict[str, Any]:
@@ -134,7 +138,7 @@ def add_example(examples: dict[str, list[str]], key: str, example: str) -> None:
 
 
 def name_example(source: str, detail: str) -> str:
-    """`source: detail`; what tells of an archive as a whole names it already."""
+    """`source: detail`; a detail about a whole archive begins with its name already."""
     return detail if detail.startswith(source) else f"{source}: {detail}" if detail else source
 
 
@@ -144,7 +148,7 @@ def source_of(part: Path, row: int) -> str:
 
 
 def write_report(path: Path, report: dict[str, Any]) -> None:
-    """With a checksum of the rest as its last entry."""
+    """Write it with a checksum of the rest as its last entry."""
     write_text(
         path,
         json.dumps({**report, "sha256": hash_report(report)}, indent=1, ensure_ascii=False) + "\n",
@@ -152,7 +156,7 @@ def write_report(path: Path, report: dict[str, Any]) -> None:
 
 
 def read_report(path: Path) -> dict[str, Any] | None:
-    """What was written, or None if it is gone or has changed.
+    """Return what was written, or None if the file is gone or has changed.
 
     Reports of older versions have no checksum.
     """
@@ -171,9 +175,9 @@ def hash_report(report: dict[str, Any]) -> str:
 def make_report(
     path: Path, rejects: Rejects, seconds: float, compiling: float, resumed: bool
 ) -> dict[str, Any]:
-    """Everything as plain values, ready for JSON; `path` is the finished dataset.
+    """Return the report of the finished dataset at `path` as plain values, ready for JSON.
 
-    Speed leaves `compiling` seconds out.
+    The time for compiling does not count as time for positions.
     """
     with h5py.File(path, "r", locking=False) as file:
         games = file["games"]
@@ -203,17 +207,10 @@ def make_report(
             "share_their_opening": {"games": rejects.near_duplicates, "moves": OPENING},
             "positions": positions,
             "positions_by_split": {name: rows[name] for name in SPLITS},
-            "komi": histogram(komi),
-            "results": histogram(
-                [filters.result_kind(result) for result in games["result"].asstr()[:]]
-            ),
-            "winner": histogram(
-                [
-                    {1: "Black", -1: "White", 0: "nobody or unknown"}[int(w)]
-                    for w in games["winner"][:]
-                ]
-            ),
-            "handicap": histogram([str(stones) for stones in games["handicap"][:]]),
+            "komi": by_count(komi),
+            "results": by_count(map(filters.result_kind, games["result"].asstr()[:])),
+            "winner": by_count(WINNERS[winner] for winner in games["winner"][:].tolist()),
+            "handicap": by_count(str(stones) for stones in games["handicap"][:]),
             "handicap_put_back": int(np.count_nonzero(games["implicit_handicap"][:])),
             "lengths": lengths(np.diff(games["offset"][:])),
             "ranks": {  # of players, two a game
@@ -258,12 +255,3 @@ def table(
         for reason, count in counts.most_common()
         if count
     }
-
-
-def histogram(values: list[str]) -> dict[str, int]:
-    return dict(Counter(values).most_common())
-
-
-def lengths(moves: np.ndarray) -> dict[str, int]:
-    bins = np.bincount(moves // LENGTHS)
-    return {f"{k * LENGTHS}-{(k + 1) * LENGTHS - 1}": int(count) for k, count in enumerate(bins)}

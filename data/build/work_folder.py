@@ -1,35 +1,28 @@
-"""`<output>.parts/`: what a build has finished so far, and what it was made from.
+"""The folder `<output>.parts/`: what a build has finished so far, and what it was made from.
 
-    lock             held by the build that is at work
-    manifest.json    all that the result depends on: options, sources with their hashes, the code
-    games-<stamp>-00012.h5, positions-<stamp>-00034.h5, whole-<stamp>.h5, report-<stamp>.json
+    lock                         held by the build that is at work
+    manifest.json                all that the parts depend on: see `manifest.py`
+    games-<stamp>-00012.h5       parts of games
+    positions-<stamp>-00034.h5   parts of positions
+    whole-<stamp>.h5             the dataset, before it gets its name
+    report-<stamp>.json          the report, before it gets its name
 
-The stamp is a hash of the manifest, so that nothing made from something else is ever taken for a
-part, not even what a worker that outlived its build brings late.
+The stamp is a hash of the manifest. So a file made from something else is never taken for a part,
+not even one that a worker writes after its build has ended.
 """
 
-import ast
 import contextlib
-import hashlib
 import json
 import re
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from data.base import atomic, digests, locks
-from data.base.errors import Mistake
+from data.build.manifest import Manifest, refuse_difference, stamp_of
+from data.build.options import BuildError
 from data.build.report import read_report
 
-Manifest = dict[str, Any]
-PACKAGE = __name__.rpartition(".build.")[0]  # `data`, in an installation `lambdago.data`
-# nothing else is removed
+# the names of files that a build may remove
 OURS = re.compile(r"(games|positions|whole|report)-[0-9a-f]{10}[-.].*|\.tmp-.*|manifest\.json|lock")
-
-
-class BuildError(Mistake):
-    """The build can't go on; one clear line."""
 
 
 def work_folder(output: Path) -> Path:
@@ -41,7 +34,10 @@ def report_path(output: Path) -> Path:
 
 
 class WorkFolder:
-    """For one build at a time, in a `with` block; `prepare` comes first."""
+    """A `with` block holds the folder for one build. Call `prepare` first.
+
+    Raises `BuildError` if another build holds it, or if it can't be made.
+    """
 
     def __init__(self, output: Path):
         self.output = output
@@ -53,36 +49,39 @@ class WorkFolder:
         while True:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
-                self.lock = (self.path / "lock").open("w")
+                lock = locks.hold(self.path / "lock")
             except OSError as error:
-                if (
-                    isinstance(error, FileNotFoundError)
-                    and self.path.parent.is_dir()
-                    and error.filename != str(self.path)
-                ):
-                    continue  # a build that just ended took the folder away
+                if self.was_removed(error):
+                    continue
                 why = error.strerror or type(error).__name__
                 raise BuildError(
                     f"output={self.output}: nothing can be written in {self.output.parent} ({why})"
                 ) from None
-            if not locks.take(self.lock):
-                self.lock.close()
+            if lock is None:
                 raise BuildError(
-                    f"{self.path}: another build is writing there; wait for it, or name another output"
+                    f"{self.path}: another build is writing there; "
+                    "wait for it, or name another output"
                 )
-            if locks.is_at(self.lock, self.path / "lock"):
-                return self
-            self.lock.close()  # a build that just ended took it away
+            self.lock = lock
+            return self
+
+    def was_removed(self, error: OSError) -> bool:
+        """Whether a build that just ended took the folder away before its lock was opened."""
+        return (
+            isinstance(error, FileNotFoundError)
+            and self.path.parent.is_dir()
+            and error.filename != str(self.path)
+        )
 
     def __exit__(self, *_: object) -> None:
-        # nothing worth keeping: leave no trace
         if self.path.exists() and not any(self.path.glob("*.h5")):
-            self.remove()
+            self.remove()  # nothing is worth keeping
         self.lock.close()
 
     def prepare(self, manifest: Manifest, overwrite: bool) -> None:
-        """Go on from what is there if it was made from the same; else refuse, or with `overwrite`
-        clear it away.
+        """Keep parts that were made from the same manifest, and remove all other files.
+
+        Raises `BuildError` if the folder has another manifest, unless `overwrite` is set.
         """
         found = self.manifest()
         if found not in (None, manifest) and not overwrite:
@@ -100,8 +99,7 @@ class WorkFolder:
         try:
             return dict(json.loads((self.path / "manifest.json").read_text(encoding="utf-8")))
         except (FileNotFoundError, ValueError):
-            # none, or a damaged one: what lies there is of no known origin
-            return None
+            return None  # none, or a damaged one: nobody can tell what the parts were made from
 
     def games(self, part: int) -> Path:
         return self.path / f"games-{self.stamp}-{part:05d}.h5"
@@ -135,9 +133,9 @@ class WorkFolder:
         return [entry for entry in self.path.iterdir() if OURS.fullmatch(entry.name)]
 
     def finish(self, manifest: Manifest) -> None:
-        """The output is there, and perhaps its build was stopped in `publish`.
+        """Complete a `publish` that was stopped: the output has its name already.
 
-        What other builds left is left alone.
+        The files of a build with another manifest are left alone.
         """
         if self.manifest() == manifest:
             self.stamp = stamp_of(manifest)
@@ -146,73 +144,3 @@ class WorkFolder:
             if read_report(self.report) is None:
                 self.report.unlink(missing_ok=True)
             self.publish()
-
-
-# --- manifests
-
-
-def stamp_of(manifest: Manifest) -> str:
-    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()[:10]
-
-
-@cache
-def hash_code(module: str = f"{PACKAGE}.build.builder") -> str:
-    """Of every module that a build can reach, what cuts the work included: parts made by other
-    code are not to be mixed.
-    """
-    found: set[str] = set()
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += imports_of(path_of(name))
-    digest = hashlib.sha256()
-    for name in sorted(found):
-        digest.update(name.encode() + b"\0" + path_of(name).read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def path_of(module: str) -> Path:
-    """The file of a module of the package `data`."""
-    names = module.removeprefix(f"{PACKAGE}.").split(".")
-    return Path(__file__).parents[1].joinpath(*names).with_suffix(".py")
-
-
-def imports_of(path: Path) -> Iterator[str]:
-    """Names of the modules of the package `data` that a file imports."""
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{PACKAGE}."):
-            names = (f"{node.module}.{alias.name}" for alias in node.names)
-            yield from (name if path_of(name).is_file() else str(node.module) for name in names)
-
-
-def refuse_difference(where: Path, found: Any, wanted: Any) -> None:
-    lines = list(differences(found, wanted))
-    if lines:
-        raise BuildError(
-            f"{where} was made from something else ({'; '.join(lines[:8])}{'; ...' if len(lines) > 8 else ''}): "
-            "name another output, or say overwrite=true"
-        )
-
-
-def differences(found: Any, wanted: Any, name: str = "") -> Iterator[str]:
-    """What differs, each as `config.games.illegal: there "keep", here "drop"`."""
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        for key in sorted({*found, *wanted}):
-            yield from differences(
-                found.get(key), wanted.get(key), f"{name}.{key}" if name else key
-            )
-    elif name == "sources":
-        there, here = (
-            {source["label"]: source["sha256"] for source in side or ()} for side in (found, wanted)
-        )
-        for label in sorted({*there, *here}):
-            if label not in here:
-                yield f"source {label}: there, not here"
-            elif label not in there:
-                yield f"source {label}: here, not there"
-            elif there[label] != here[label]:
-                yield f"source {label}: its contents have changed"
-    elif found != wanted:
-        yield f"{name}: there {json.dumps(found)}, here {json.dumps(wanted)}"

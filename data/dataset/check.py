@@ -1,14 +1,16 @@
-"""Is a dataset what it says? `verify` recomputes and compares, and never raises for what is wrong
-with the file.
+"""Is a dataset what it claims? `verify` recomputes, compares, and lists what is wrong.
 
-    checksum    no byte of the file has changed since it was written; files of older versions carry none
-    structure   every column has its length; offsets and first rows begin at 0, never decrease, and end where they must
-    games       values in range, splits contiguous and as the attributes say, no game twice, no opening on two sides
-    labels      of all rows: game, ply, move, colour, outcome and symmetry follow from the stored moves
-    planes      of random rows (or of all): the game is replayed, the position encoded again, bit for bit
+    checksum    no byte has changed since the file was written; older files carry no checksum
+    structure   every column has its length; offsets and first rows begin at 0, never decrease,
+                and end where they must
+    games       values in range, splits contiguous and as the attributes say, no game twice, no
+                opening in two splits
+    labels      of all rows: game, ply, move, colour, outcome and symmetry follow from the moves
+    planes      of random rows (or of all): the game is replayed and the position encoded again,
+                bit for bit
 
-Each step trusts what the steps before found sound, as a compiled replay must: it believes that
-points are on the board.
+A step runs only if the steps before found nothing: compiled code trusts that points are on the
+board. `verify` never raises for damage to the file.
 """
 
 import time
@@ -24,12 +26,12 @@ from data.base.errors import first_line
 from data.dataset.columns import Column, Columns
 from data.dataset.games import Games
 from data.dataset.layout import FLAT_COLUMNS, GAME_COLUMNS, SETUP_COLUMNS, DatasetError
+from data.dataset.positions import read_rows
 from data.dataset.rows import Rows, to_points
 from data.features.alphago48 import GameEncoder, unpack
 from data.features.feature_set import ROW_BYTES, plane_names
 from data.game import symmetry
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, to_gtp
-from data.loading.loader import read_rows
 from data.records.identity import identity, opening_identity
 from data.records.record import GameRecord
 from data.records.replay import Replayer, find_problem
@@ -41,6 +43,8 @@ BLOCK = 2048  # rows whose planes are in memory at once; 36 MB as bytes
 MOVES = 1 << 20  # moves in memory at once
 
 Problems = Iterator[str]
+
+REPLAYER = Replayer()
 
 
 @dataclass(slots=True)
@@ -74,7 +78,7 @@ class Verdict:
 def verify(
     rows: Rows, *, sample: int | None = 1000, seed: int = 0, split: str | None = None
 ) -> Verdict:
-    """`sample` is how many rows to encode again, None for all; `split` is where to draw them from."""
+    """Check everything; encode `sample` rows of `split` again, or all where these are None."""
     started = time.perf_counter()
     verdict = Verdict(rows=rows.count)
     try:
@@ -105,9 +109,7 @@ def draw_rows(first: int, stop: int, sample: int | None, seed: int) -> np.ndarra
 
 
 def check_seal(rows: Rows, verdict: Verdict) -> Problems:
-    """The checksum that newer files carry covers every byte, so whatever has changed, this tells
-    that something has.
-    """
+    """Compare the checksum, which newer files carry; it covers every byte."""
     verdict.sealed = digests.read_digest(rows.file.path) != ""
     if problem := digests.find_change(rows.file.path):
         verdict.changed = True
@@ -138,9 +140,15 @@ def check_games(rows: Rows) -> Problems:
     for name in GAME_COLUMNS:
         yield from complaint(rows.file.column, name)  # texts are read, too
     possible = {
-        "moves": [*points, PASS], "colours": [BLACK, WHITE], "split": range(len(SPLITS)), "winner": [BLACK, WHITE, 0],
-        "setup_point": points, "setup_colour": [BLACK, WHITE, EMPTY], "value": [0, 1], "implicit_handicap": [0, 1],
-    }  # fmt: skip
+        "moves": [*points, PASS],
+        "colours": [BLACK, WHITE],
+        "split": range(len(SPLITS)),
+        "winner": [BLACK, WHITE, 0],
+        "setup_point": points,
+        "setup_colour": [BLACK, WHITE, EMPTY],
+        "value": [0, 1],
+        "implicit_handicap": [0, 1],
+    }
     for name, values in possible.items():
         yield from check_values(games[name], np.array(values))
     yield from check_setup(games)
@@ -148,7 +156,8 @@ def check_games(rows: Rows) -> Problems:
     identities = games["identity"][:]
     unique, counts = np.unique(identities, return_counts=True)
     for value in unique[counts > 1]:
-        yield f"one game is there several times: games {np.flatnonzero(identities == value).tolist()}"
+        games_of_it = np.flatnonzero(identities == value).tolist()
+        yield f"one game is there several times: games {games_of_it}"
 
 
 def check_values(dataset: Column, possible: np.ndarray) -> Problems:
@@ -166,7 +175,8 @@ def check_setup(games: Columns) -> Problems:
     )
     game = np.repeat(np.arange(len(moves)), np.diff(offset))
     for at in np.flatnonzero((ply < 0) | (ply > moves[game])):
-        yield f"set-up of game {game[at]} comes before move {ply[at] + 1}, of {moves[game[at]]} moves"
+        where = f"comes before move {ply[at] + 1}, of {moves[game[at]]} moves"
+        yield f"set-up of game {game[at]} {where}"
     for at in np.flatnonzero((np.diff(ply) < 0) & (np.diff(game) == 0)):
         yield f"set-up of game {game[at]} is not in the order of its moves"
 
@@ -195,7 +205,8 @@ def check_splits(rows: Rows) -> Problems:
     sides = np.unique(np.stack([openings, split.astype(np.uint64)]), axis=1)[0]
     values, counts = np.unique(sides, return_counts=True)
     for value in values[counts > 1]:
-        yield f"versions of one game are on several sides: games {np.flatnonzero(openings == value).tolist()}"
+        versions = np.flatnonzero(openings == value).tolist()
+        yield f"versions of one game are on several sides: games {versions}"
     shares = file.shares
     if "validation" in shares and "test" in shares:
         for game, opening in enumerate(openings.tolist()):
@@ -217,7 +228,8 @@ def check_labels(rows: Rows) -> Problems:
             np.bincount(game - a, minlength=z - a) != np.diff(first_row[a : z + 1])
         )
         for k in wrong + a:
-            yield f"game {k} has {first_row[k + 1] - first_row[k]} rows, but another number of moves that are no pass"
+            count = first_row[k + 1] - first_row[k]
+            yield f"game {k} has {count} rows, but another number of moves that are no pass"
         if len(wrong):
             continue  # rows and moves of this block can't be laid side by side
         expected = {
@@ -271,7 +283,8 @@ def check_planes(rows: Rows, chosen: np.ndarray, verdict: Verdict) -> Problems:
         try:
             found = read_rows(rows.dataset("planes"), block)
         except DatasetError as error:
-            yield f"planes of the rows {block[0]} to {block[-1]} can't all be read: {first_line(error)}"
+            span = f"the rows {block[0]} to {block[-1]}"
+            yield f"planes of {span} can't all be read: {first_line(error)}"
             continue
         game = np.searchsorted(first_row, block // rows.copies, side="right") - 1
         edges = [0, *(np.flatnonzero(np.diff(game)) + 1).tolist(), len(block)]
@@ -288,7 +301,8 @@ def check_planes(rows: Rows, chosen: np.ndarray, verdict: Verdict) -> Problems:
             expected = expected_planes(rows, record, skips, (block[a:z] % rows.copies).tolist())
             verdict.recomputed += z - a
             for k in np.flatnonzero((found[a:z] != expected).reshape(z - a, -1).any(axis=1)):
-                yield f"row {block[a + k]} (game {g}): {describe_difference(rows, found[a + k], expected[k])}"
+                difference = describe_difference(rows, found[a + k], expected[k])
+                yield f"row {block[a + k]} (game {g}): {difference}"
 
 
 def record_problem(record: GameRecord) -> str:
@@ -308,8 +322,9 @@ def identity_problem(record: GameRecord, stored: int, stored_opening: int) -> st
 def expected_planes(
     rows: Rows, record: GameRecord, skips: Sequence[int], turns: Sequence[int]
 ) -> np.ndarray:
-    """Planes as the layout has them: of the positions `skips` (increasing) of a legal game, each
-    turned by its symmetry.
+    """The planes of some positions of a legal game, as the layout has them.
+
+    `skips` are the positions, increasing; `turns` the symmetry of each.
     """
     first, count = skips[0], skips[-1] - skips[0] + 1
     packed = np.zeros((count, record.size**2, ROW_BYTES), np.uint8)
@@ -332,7 +347,5 @@ def describe_difference(rows: Rows, found: np.ndarray, expected: np.ndarray) -> 
         points = np.flatnonzero(ours[plane] != theirs[plane])
         where = " ".join(to_gtp(int(point), rows.size) for point in points[:4])
         parts.append(f"{names[plane]} at {where}{' ...' if len(points) > 4 else ''}")
-    return f"planes differ: {', '.join(parts[:4])}{f' and {len(parts) - 4} more planes' if len(parts) > 4 else ''}"
-
-
-REPLAYER = Replayer()
+    more = f" and {len(parts) - 4} more planes" if len(parts) > 4 else ""
+    return f"planes differ: {', '.join(parts[:4])}{more}"

@@ -1,10 +1,8 @@
-"""The columns of a dataset as others may read them: `Columns`, which gives out none that is not as
-the layout says.
+"""The columns of a dataset, opened only if they are as the layout says: `Columns`.
 
-Compiled code believes types and shapes, so they are compared when a column is opened; values that
-are used as indices are checked by `games.py` and `loader.py`. A column whose values lie outside of
-the file is refused: see `containment.py`. What HDF5 says of damage becomes a `DatasetError` of one
-line.
+Compiled code trusts types and shapes, so they are compared when a column is opened. `games.py` and
+`positions.py` check values that are used as indices. A column whose values lie outside of the file
+is refused (see `containment.py`). HDF5's errors about damage become a `DatasetError` of one line.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,15 +11,12 @@ from typing import Any
 import h5py
 import numpy as np
 
-from data.base.errors import Mistake, first_line
-from data.dataset import containment
+from data.base.errors import first_line
+from data.dataset.layout import DatasetError
+from data.hdf5 import containment
 
 Shape = tuple[int | None, ...]  # None: any length
 BROKEN = (OSError, RuntimeError, KeyError, ValueError)  # h5py's words for damage
-
-
-class DatasetError(Mistake):
-    """A file is no dataset, or not the one that is needed; the message says what differs."""
 
 
 class Column(h5py.Dataset):
@@ -46,16 +41,14 @@ class Column(h5py.Dataset):
 
 
 class Text(Column):
-    """There it is, but `DatasetFile.column` alone reads it safely."""
+    """Text of a dataset. Only `DatasetFile.column` reads it safely."""
 
     def __getitem__(self, chosen: Any, new_dtype: Any = None) -> Any:
         raise TypeError(f"{self.name}: text is read with DatasetFile.column")
 
 
 class Columns(Mapping[str, Column]):
-    """One half of the file: those of its columns that the layout names, with the type and shape
-    that it gives them.
-    """
+    """One half of the file: the columns that the layout names, with their types and shapes."""
 
     def __init__(self, group: h5py.Group, layout: Mapping[str, tuple[Any, Shape]]):
         self.group = group
@@ -87,9 +80,7 @@ class Columns(Mapping[str, Column]):
         return sum(1 for _ in self)
 
     def has(self, name: str) -> bool:
-        """Whether there is something of that name; it is not opened, since a link may lead
-        anywhere.
-        """
+        """Whether that name exists. Nothing is opened, since a link may lead anywhere."""
         return bool(self.group.id.links.exists(name.encode()))
 
 

@@ -1,7 +1,7 @@
 """A list of a dataset's games as CSV, one line a game: `write_list`.
 
-Names come from strangers' files. A program for tables takes a cell that begins with = + - @ for a
-formula and runs it, so such a text gets an apostrophe before it, as those programs themselves
+Names come from strangers' files. Spreadsheet programs take a cell that begins with = + - @ for a
+formula and run it. So such a text gets an apostrophe before it, as those programs themselves
 write it.
 """
 
@@ -13,13 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from data.base import atomic
-from data.base.visible_text import visible
+from data.base.text import visible
 from data.dataset.rows import Rows
 from data.records.metadata import from_rank
 from data.records.splits import SPLITS
 
-HEADER = ("game", "source", "black", "black_rank", "white", "white_rank", "komi", "handicap", "rules", "result", "date", "event",
-          "moves", "split")  # fmt: skip
+HEADER = (
+    "game", "source", "black", "black_rank", "white", "white_rank", "komi", "handicap", "rules",
+    "result", "date", "event", "moves", "split",
+)  # fmt: skip
 FORMULA = ("=", "+", "-", "@")
 
 
@@ -66,8 +68,10 @@ def lines(rows: Rows) -> Iterator[list[str]]:
             split,
         ) = values
         yield [
-            str(game), cell(source), cell(black), from_rank(black_rank), cell(white), from_rank(white_rank),
-            f"{komi:g}" if komi == komi else "", str(handicap), cell(rules), cell(result), cell(date), cell(event),
+            str(game), cell(source),
+            cell(black), from_rank(black_rank), cell(white), from_rank(white_rank),
+            f"{komi:g}" if komi == komi else "", str(handicap), cell(rules), cell(result),
+            cell(date), cell(event),
             str(moves[game]), SPLITS[split] if split < len(SPLITS) else str(split),
         ]  # fmt: skip
 

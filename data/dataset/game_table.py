@@ -1,8 +1,7 @@
-"""Games as columns: the *games* half of the dataset, in memory and in HDF5 groups (see the layout
-in `layout.py`).
+"""Games as columns: the *games* half of the dataset, in memory and in HDF5 groups.
 
-A table is a dict of arrays under the names of the file. Flat columns hold all games one after the
-other, cut by `offset` and `setup_offset`; all others have one entry a game.
+A table is a dict of arrays under the names that `layout.py` lists. Flat columns hold all games one
+after the other, cut by `offset` and `setup_offset`. All others have one entry a game.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +18,7 @@ Table = dict[str, np.ndarray]
 
 
 def from_records(records: Sequence[GameRecord], extra: Mapping[str, Sequence[Any]]) -> Table:
-    """Columns of the records; those that a record does not know (`split`, `identity`, ...) come in
-    `extra`.
-    """
+    """Columns of the records; `extra` has those that a record lacks (`split`, `identity`, ...)."""
     table: Table = {}
     for name, dtype in GAME_COLUMNS.items():
         values = extra[name] if name in extra else [getattr(record, name) for record in records]

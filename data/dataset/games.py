@@ -1,4 +1,4 @@
-"""The recorded games of a dataset in memory: `Games`, from which kernels take them.
+"""The recorded games of a dataset in memory, safe to hand to kernels: `Games`.
 
 Kernels do not check the indices that they are given. So a `Games` consists of checked arrays:
 offsets ascend and end where the moves end, points are on the board, colours are colours. Whether
@@ -8,8 +8,9 @@ the game.
 
 import numpy as np
 
+from data.dataset.file import DatasetFile
 from data.dataset.game_table import no_moves
-from data.dataset.layout import FLAT_COLUMNS, SETUP_COLUMNS, DatasetError, DatasetFile
+from data.dataset.layout import FLAT_COLUMNS, SETUP_COLUMNS, DatasetError
 from data.game.board_kernels import new_boards
 from data.records.record import GameRecord
 from data.records.replay import Replayer, find_problem
@@ -42,7 +43,7 @@ class Games:
         return len(self.offset) - 1
 
     def check(self) -> None:
-        """Raise `DatasetError` for values that are no points, colours or plies (see `layout.py`)."""
+        """Raise `DatasetError` for values that are no points, colours or plies."""
         points = self.size**2
         self.refuse("colours", None if len(self.colours) == len(self.moves) else len(self.colours))
         for name in SETUP_COLUMNS:
@@ -61,7 +62,8 @@ class Games:
         values = getattr(self, name)
         found = f"[{at}] is {values[at]}" if at < len(values) else f" has {at:,} entries"
         raise DatasetError(
-            f"{self.path}: damaged, games/{name}{found}, which is not possible; build the dataset again"
+            f"{self.path}: damaged, games/{name}{found}, which is not possible; "
+            "build the dataset again"
         )
 
     def arrays(self) -> ManyMoves:
@@ -114,7 +116,8 @@ class Games:
         lengths = self.offset[games + 1] - self.offset[games]
         if (at := first_of((plies < 0) | (plies >= lengths))) is not None:
             raise DatasetError(
-                f"{self.path}: damaged, a row is before ply {plies[at]} of game {games[at]}, it has {lengths[at]}"
+                f"{self.path}: damaged, a row is before ply {plies[at]} of game {games[at]}, "
+                f"it has {lengths[at]}"
             )
 
     def record(self, game: int) -> GameRecord:

@@ -1,12 +1,14 @@
-"""Who owned each point when a game was over: a file beside a dataset, which teaches value nets
-more than one bit a game.
+"""Who owned each point when a game was over: a file beside a dataset.
 
-    owners   int8 (games, points)   -127 White's for sure .. +127 Black's, in the order of the dataset's games; games that may not
-                                    teach a value net have zeros
+It teaches value nets more than one bit a game.
 
-`pipelines/estimate_owners.py` writes it, from rollouts that go on where each game ended.
-`identity` and `value`, the dataset's own columns, stand beside it, so that it is used with no
-dataset of other games, nor one in which more of them may teach.
+    owners            int8 (games, points)   -127 White's for sure .. +127 Black's for sure
+    identity, value                          copies of the dataset's columns
+
+Games are in the order of the dataset. Those with value 0, from which a value net may not learn,
+have zeros. The copies keep the file from being used with other games, or with a dataset in which a
+value net may learn from more of them. `pipelines/estimate_owners.py` writes the file, from rollouts
+that continue each game from its end.
 """
 
 import json
@@ -16,12 +18,14 @@ from typing import Any
 import h5py
 import numpy as np
 
-from data.base import atomic, digests
+from data.base import digests
 from data.base.errors import first_line
-from data.dataset import containment
 from data.dataset.columns import BROKEN
-from data.dataset.guarded import guarded
-from data.dataset.layout import DatasetError, DatasetFile, column_filter
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError, column_filter
+from data.hdf5 import containment
+from data.hdf5.guarded import guarded
+from data.hdf5.new_file import new_file
 
 SURE = 127
 WHAT = "LambdaGo owners"
@@ -29,7 +33,7 @@ SCHEMA = 2  # 1 took the margins of handicap games for leads in area
 
 
 def write_owners(path: Path, file: DatasetFile, owners: np.ndarray, about: dict[str, Any]) -> None:
-    with atomic.NewFile(path) as new:
+    with new_file(path) as new:
         new.file.attrs["what"], new.file.attrs["schema"] = WHAT, SCHEMA
         new.file.attrs["about"] = json.dumps(about, sort_keys=True)
         for name, values in (
@@ -53,8 +57,9 @@ def is_owners(path: Path) -> bool:
 
 
 def read_owners(path: str | Path, file: DatasetFile) -> np.ndarray:
-    """int8 [games, points]; raise `DatasetError` if they are not of this dataset, or not as they
-    were written.
+    """Return int8 [games, points].
+
+    Raises `DatasetError` if they are of another dataset, or not as they were written.
     """
     path = Path(path).expanduser()
     if not path.is_file():
@@ -78,7 +83,8 @@ def read_owners(path: str | Path, file: DatasetFile) -> np.ndarray:
     identities = file.games["identity"][:]
     if not np.array_equal(held["identity"], identities):
         raise DatasetError(
-            f"{path}: owners of other games than those of {file.path}; run estimate_owners.py with that"
+            f"{path}: owners of other games than those of {file.path}; "
+            "run estimate_owners.py with that"
         )
     owners, value = held["owners"], held["value"]
     if (

@@ -1,8 +1,9 @@
-"""`layout=plain`: positions as bytes for readers that know h5py and nothing else, turned eight
-ways if asked.
+"""`layout=plain`: positions as bytes, for readers that use h5py without this program.
 
-    states    uint8 (N, 48, size, size)  gzip      actions  uint8 (N, 2)  row and column, as in states[i, plane, row, column]
-    outcomes, to_play, game, ply                   as in the packed layout      symmetry  uint8 (N), see `symmetry.py`
+    states    uint8 (N, 48, size, size)   gzip
+    actions   uint8 (N, 2)                row and column, as in states[i, plane, row, column]
+    outcomes, to_play, game, ply          as in the packed layout
+    symmetry  uint8 (N)                   see `symmetry.py`
 
 With eight symmetries row 8 i + k is position i turned by symmetry k. The turning is that of
 `symmetry.py`, applied to the packed rows. The attribute `split_states` holds where the splits

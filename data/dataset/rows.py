@@ -1,9 +1,8 @@
-"""Rows of a dataset in either layout, for whoever looks at single ones: `open_dataset`, then
-`Rows`.
+"""Single rows of a dataset in either layout: `open_dataset`, then `Rows`.
 
 A row is a row of the file: of positions/... with layout=packed, of states with layout=plain. With
 `augment=all` row r is position r // 8 turned by symmetry r % 8; `copies` is 8 then, else 1.
-Nothing here needs compiled code, so looking starts at once.
+Nothing here needs compiled code, so inspecting a dataset starts at once.
 """
 
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from data.base.errors import Mistake
 from data.dataset.columns import Column
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 
 # the others have one name in both layouts
 PLAIN_NAMES = {"planes": "states", "move": "actions", "outcome": "outcomes"}

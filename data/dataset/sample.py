@@ -1,4 +1,4 @@
-"""One row of a dataset with all that is known about it: `take_sample`."""
+"""One row of a dataset, with its planes, its labels and its game: `take_sample`."""
 
 from dataclasses import dataclass
 
@@ -7,20 +7,22 @@ import numpy as np
 from data.base.errors import first_line
 from data.dataset import game_table
 from data.dataset.check import expected_planes, record_problem
-from data.dataset.columns import BROKEN, DatasetError
-from data.dataset.guarded import guarded
-from data.dataset.layout import DatasetFile
+from data.dataset.columns import BROKEN
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
 from data.dataset.rows import InspectionError, Rows
 from data.features.alphago48 import unpack
 from data.features.feature_set import offset
 from data.game.coords import BLACK, PASS, WHITE
+from data.hdf5.guarded import guarded
 from data.records.record import GameRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Everything as the file has it: with `augment=all` planes and move are turned by `symmetry`,
-    the record is not.
+    """Everything as the file has it.
+
+    With `augment=all` planes and move are turned by `symmetry`; the record is not.
     """
 
     row: int
@@ -72,7 +74,7 @@ def take_sample(rows: Rows, row: int) -> Sample:
 
 
 def check_labels(rows: Rows, row: int, columns: dict[str, int]) -> None:
-    """What can't be shown at all is refused; what is merely wrong is shown, with `problem`."""
+    """Raise `InspectionError` for labels that can't be shown; `problem` tells of other faults."""
     allowed = {
         "game": range(rows.file.game_count),
         "move": range(rows.size**2),

@@ -1,7 +1,6 @@
-"""What a dataset holds, counted: `summarise` returns plain values, ready to be printed or written
-as JSON.
+"""Count what a dataset holds: `summarise` returns plain values, ready for printing or JSON.
 
-Everything comes from the *games* half and the attributes: no plane is read, and both layouts are
+Everything comes from the *games* half and the attributes. No plane is read, and both layouts are
 counted in the same way.
 """
 
@@ -28,7 +27,7 @@ def summarise(rows: Rows) -> dict[str, Any]:
     file = rows.file
     games = file.games
     size = file.path.stat().st_size
-    heat, lines = count_moves(rows)  # first, for it looks at the offsets
+    heat, lines = count_moves(rows)  # first, since it checks the offsets
     dates = [date for date in file.column("date").tolist() if date]
     return {
         "path": str(file.path),
@@ -77,8 +76,9 @@ def summarise(rows: Rows) -> dict[str, Any]:
 
 
 def count_moves(rows: Rows) -> tuple[dict[str, list[list[int]]], dict[str, list[int]]]:
-    """By phase of the game: how often each point was played, [size, size]; and how often each line
-    from the edge.
+    """Return how often each point was played, and how often each line from the edge.
+
+    Both by phase of the game: [size, size] a phase, and lists of lines with passes at the end.
     """
     games, size = rows.file.games, rows.size
     offset = rows.file.offsets("offset", "moves")
@@ -87,7 +87,8 @@ def count_moves(rows: Rows) -> tuple[dict[str, list[list[int]]], dict[str, list[
         moves = games["moves"][start : start + MOVES].astype(np.int64)
         if no_moves(moves, size).any():
             raise InspectionError(
-                f"{rows.file.path}: damaged, games/moves has points off the board; verify=true tells more"
+                f"{rows.file.path}: damaged, games/moves has points off the board; "
+                "verify=true tells more"
             )
         at = np.arange(start, start + len(moves))
         ply = at - offset[np.searchsorted(offset, at, side="right") - 1]
@@ -114,12 +115,13 @@ def count_moves(rows: Rows) -> tuple[dict[str, list[list[int]]], dict[str, list[
 
 
 def lengths(moves: np.ndarray) -> Histogram:
+    """Numbers of moves, in bins of `LENGTHS`."""
     bins = np.bincount(moves // LENGTHS)
     return {f"{k * LENGTHS}-{(k + 1) * LENGTHS - 1}": int(count) for k, count in enumerate(bins)}
 
 
 def ranks(values: np.ndarray) -> Histogram:
-    """Players: kyu in tens, each amateur dan, professionals as one."""
+    """Players by rank: kyu in tens, each amateur dan, professionals together."""
     groups = {"30k-21k": (-30, -21), "20k-11k": (-20, -11), "10k-1k": (-10, -1)}
     groups |= {f"{dan}d": (dan, dan) for dan in range(1, 10)} | {
         "professional": (11, 19),
@@ -148,7 +150,7 @@ def in_order(counts: Counter[str], names: tuple[str, ...]) -> Histogram:
 
 
 def flat(config: Any, name: str = "") -> dict[str, Any]:
-    """The configuration as `games.read.size`: 19, without what is null."""
+    """The configuration with keys such as `games.read.size`, without empty values."""
     if isinstance(config, dict):
         found: dict[str, Any] = {}
         for key, value in config.items():

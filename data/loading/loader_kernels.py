@@ -44,8 +44,9 @@ def expand(packed, slots, turns, backward, to_play, komi, out):
 
 @kernel
 def spread(byte, out, i, q, c):
-    """Eight planes from c on: all read before any is written, or the compiler does not make one
-    load and one store of it.
+    """Write eight planes from c on.
+
+    All are read before any is written; else the compiler does not make one load and one store.
     """
     b0, b1, b2, b3 = BITS[byte, 0], BITS[byte, 1], BITS[byte, 2], BITS[byte, 3]
     b4, b5, b6, b7 = BITS[byte, 4], BITS[byte, 5], BITS[byte, 6], BITS[byte, 7]

@@ -1,16 +1,19 @@
-"""Which rows make which batch: a pure function of a seed and of the batch's number, so that
-training can go on anywhere.
+"""Which rows make which batch: a pure function of a seed and of the batch's number.
 
-The batches of a training run are numbered from 0 without end. One *pass* over the rows is dealt
-like this: the HDF5 chunks in random order, laid end to end; each rank takes an equal stretch of
-that; a stretch is cut into *pools*, each shuffled within itself and cut into batches. So every row
-comes at most once in a pass, on one rank, and a chunk is read once (twice where a pool ends within
-it). What does not fill a batch on every rank is left out, other rows each time. An *epoch* is one
-pass, or eight where each row comes in all symmetries.
+So training can resume anywhere. The batches of a run are numbered from 0 without end. One *pass*
+over the rows is dealt in four steps:
 
-Randomness is hashing: of a row, of a place in a pool, of a game, with a key made of the seed and
-the number of the pass. It does not depend on library versions, and nothing has to be drawn before
-it.
+    1. the HDF5 chunks are put in random order and laid end to end
+    2. each rank takes an equal stretch
+    3. a stretch is cut into *pools*, and each pool is shuffled
+    4. a pool is cut into batches
+
+So a row comes at most once in a pass, on one rank, and a chunk is read once (twice where a pool
+ends within it). Rows that would not fill a batch on every rank are left out, other rows each time.
+An *epoch* is one pass, or eight where each row comes in all symmetries.
+
+Randomness is a hash of a row, of a place in a pool, or of a game, with a key made of the seed and
+the number of the pass. It does not depend on library versions, or on earlier draws.
 """
 
 import hashlib
@@ -21,7 +24,8 @@ from itertools import pairwise
 import numpy as np
 
 from data.base.random_kernels import STEP
-from data.dataset.layout import CHUNK, DatasetError, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import CHUNK, DatasetError
 from data.game.symmetry import COUNT
 
 # 225 different games in a batch of 256, where a shuffle of millions of rows has 254; half as many:
@@ -78,9 +82,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was drawn, numbered from 0 in the order of the file, with the numbers at which a new
-    HDF5 chunk begins.
-    """
+    """The rows that were drawn, numbered from 0 in the order of the file."""
 
     first: int
     count: int
@@ -92,7 +94,7 @@ class Selection:
         return Selection(int(rows[0]) if len(rows) else 0, len(rows), rows)
 
     def edges(self) -> np.ndarray:
-        """int64 [blocks + 1]: block i has the numbers edges[i]..edges[i + 1]."""
+        """int64 [blocks + 1]: the rows edges[i]..edges[i + 1] lie in one HDF5 chunk."""
         if self.rows is not None:
             inner = np.flatnonzero(np.diff(self.rows // CHUNK)) + 1
         else:
@@ -116,12 +118,12 @@ class TrainOrder:
 
     @property
     def passes(self) -> int:
-        """In an epoch."""
+        """Passes in an epoch."""
         return COUNT if self.symmetries == "all" else 1
 
     @property
     def batches(self) -> int:
-        """In a pass, on each rank."""
+        """Batches in a pass, on each rank."""
         return len(self.candidates) // (self.batch_size * self.world)
 
     def __len__(self) -> int:
@@ -136,11 +138,10 @@ class TrainOrder:
         """Without end; the first one has batch number `start` somewhere in it."""
         if not self.batches:
             raise DatasetError(
-                f"{len(self.candidates)} positions to train with are less than a batch of {self.batch_size}"
-                + f" on each of {self.world} processes" * (self.world > 1)
+                f"{len(self.candidates)} positions to train with are less than a batch of "
+                f"{self.batch_size}" + f" on each of {self.world} processes" * (self.world > 1)
             )
-        # Not smaller than asked for: the rest of a pass would make a small pool, with few games in
-        # it.
+        # Pools are not smaller than `pool_rows`: a small last pool would mix few games.
         pools = max(1, self.batches * self.batch_size // self.pool_rows)
         bounds = [self.batches * k // pools for k in range(pools + 1)]
         number, batch = divmod(start, self.batches)
@@ -166,8 +167,9 @@ class TrainOrder:
         )
 
     def turns(self, number: int, rows: np.ndarray) -> np.ndarray:
-        """A symmetry for each row, uint8: hangs on the row and the pass alone, so that eight
-        passes show eight.
+        """uint8: the symmetry of each row.
+
+        It depends on the row and the pass alone, so that eight passes show all eight.
         """
         if self.symmetries == "none":
             return np.zeros(len(rows), np.uint8)
@@ -226,7 +228,7 @@ class EvaluationOrder:
 
 
 def candidates(file: DatasetFile, split: str, target: str, per_game: int | None) -> Candidates:
-    """`target='value'` leaves out the games whose outcome may not teach (the column games/value)."""
+    """The rows of a split; `target='value'` leaves out the games with games/value 0."""
     start, stop = file.split_rows[split]
     if target == "move" and per_game is None:
         return Candidates(start, stop)
@@ -244,9 +246,7 @@ def key(*parts: int | str) -> int:
 
 
 def hashed(key: int, numbers: np.ndarray) -> np.ndarray:
-    """uint64, as good as random: SplitMix64 at the places `numbers` of the sequence that begins at
-    `key`.
-    """
+    """uint64, as good as random: entries `numbers` of the SplitMix64 sequence of `key`."""
     z = np.uint64(key) + (numbers.astype(np.uint64) + np.uint64(1)) * STEP
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,75 +1,65 @@
-"""`PatternDataModule`: positions as rollout and tree policies see them, computed from the games
-half of a dataset when asked for.
+"""`PatternDataModule`: positions as rollout and tree policies take them as input.
 
-A batch is that of `loader.py`, with pattern features in the place of planes: `planes` int32
-[batch, slots, size, size], numbers of weights (see vocabulary.py). Order, splits, epochs and
-resuming are those of `GoDataModule`.
+Features are computed from the games half of a dataset when a batch is asked for. A batch is that of
+`loader.py`, with pattern features in the place of planes: `planes` int32 [batch, slots, size,
+size], numbers of weights (see `vocabulary.py`). Order, splits, epochs and resuming are those of
+`GoDataModule`.
 """
 
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from data.dataset.file import DatasetFile
 from data.dataset.games import Games
-from data.dataset.layout import DatasetFile
+from data.dataset.positions import read_labels
 from data.loading.datamodule import GoDataModule
-from data.loading.loader import Batch, Loader, Order, read_labels
+from data.loading.loader import Batch, Batches, Loader, sort_rows
 from data.loading.order import EvaluationOrder, TrainOrder
 from data.patterns.features import Tables
 from data.patterns.harvest import harvest
 from data.patterns.vocabulary import KINDS, PatternError, Words, report
 
 
+@dataclass(frozen=True)
 class PatternLoader(Loader):
-    """Makes the same batches as `Loader`; nothing is turned, since a pattern stands for all its
-    images.
-    """
+    """Nothing is turned, since a pattern stands for all its images."""
 
-    def __init__(self, file: DatasetFile, order: Order, games: Games, tables: Tables):
-        super().__init__(file, order)
-        object.__setattr__(self, "games", games)
-        object.__setattr__(self, "tables", tables)
+    games: Games = field(kw_only=True)
+    tables: Tables = field(kw_only=True)
 
-    games: Games
-    tables: Tables
+    def load(self, rows: list[np.ndarray], turns: list[np.ndarray]) -> Batches:
+        return LoadedPatterns(self.file, rows, self.games, self.tables)
 
-    def batches(self, start: int = 0, worker: int = 0, workers: int = 1) -> Iterator[Batch]:
-        for pool in self.order.pools(start):
-            wanted = [
-                k
-                for k in range(len(pool.rows))
-                if (n := pool.first + k - start) >= 0 and n % workers == worker
-            ]
-            if not wanted:
-                continue
-            flat = np.concatenate([pool.rows[k] for k in wanted])
-            order = np.argsort(flat)
-            back = np.empty(len(flat), np.int64)
-            back[order] = np.arange(len(flat))
-            columns = {
-                name: column[back] for name, column in read_labels(self.file, flat[order]).items()
-            }
-            at = 0
-            for k in wanted:
-                part = slice(at, at + len(pool.rows[k]))
-                at = part.stop
-                yield self.batch(
-                    pool.rows[k], {name: column[part] for name, column in columns.items()}
-                )
 
-    def batch(self, rows: np.ndarray, columns: dict[str, np.ndarray]) -> Batch:
-        size = self.file.size
+class LoadedPatterns:
+    """The labels of some batches in memory; features are computed batch by batch."""
+
+    def __init__(self, file: DatasetFile, rows: list[np.ndarray], games: Games, tables: Tables):
+        self.size = file.size
+        self.rows = rows
+        self.games, self.tables = games, tables
+        ascending, self.slots = sort_rows(rows)
+        self.columns = read_labels(file, ascending)
+
+    def __len__(self) -> int:
+        """Batches."""
+        return len(self.rows)
+
+    def batch(self, k: int) -> Batch:
+        columns = {name: column[self.slots[k]] for name, column in self.columns.items()}
         features = self.tables.describe(self.games, columns["game"], columns["ply"])
+        count = len(self.rows[k])
         return {
-            "planes": features.reshape(len(rows), size, size, self.tables.slots),
+            "planes": features.reshape(count, self.size, self.size, self.tables.slots),
             "move": columns["move"].astype(np.int64),
             "outcome": columns["outcome"].astype(np.float32),
-            "row": rows,
+            "row": self.rows[k],
             "game": columns["game"],
             "ply": columns["ply"],
-            "symmetry": np.zeros(len(rows), np.uint8),
+            "symmetry": np.zeros(count, np.uint8),
         }
 
 
@@ -79,14 +69,22 @@ class PatternDataModule(GoDataModule):
     inputs = "patterns"
 
     def __init__(
-        self, dataset: str, *, kind: str = "rollout", arounds: int = 20, responses: int = 20, shapes: int = 20, every: int = 32,
+        self,
+        dataset: str,
+        *,
+        kind: str = "rollout",
+        arounds: int = 20,
+        responses: int = 20,
+        shapes: int = 20,
+        every: int = 32,
         **others: Any,
-    ):  # fmt: skip
+    ):
         if kind not in KINDS:
             raise PatternError(f"kind={kind}: one of {', '.join(KINDS)}")
         if others.pop("prefetch", False):
             raise PatternError(
-                "prefetch=true: patterns are computed when they are asked for, there is nothing to read ahead"
+                "prefetch=true: patterns are computed when they are asked for, "
+                "there is nothing to read ahead"
             )
         others.pop("symmetries", None)  # a pattern stands for all its images
         super().__init__(dataset, symmetries="none", **others)
@@ -122,7 +120,7 @@ class PatternDataModule(GoDataModule):
         return Games(self.file)
 
     def loader(self, order: TrainOrder | EvaluationOrder) -> PatternLoader:
-        return PatternLoader(self.file, order, self.games, self.tables)
+        return PatternLoader(self.file, order, games=self.games, tables=self.tables)
 
     def summary(self) -> str:
         found = [

@@ -52,8 +52,8 @@ class Tables:
     def describe(self, games: Games, rows: np.ndarray, plies: np.ndarray) -> np.ndarray:
         """Features int32 [positions, points, slots] of positions of recorded games.
 
-        Position n is before ply `plies[n]` of game `rows[n]`. Raises `DatasetError` if a game is not
-        legal.
+        Position n is before ply `plies[n]` of game `rows[n]`. Raises `DatasetError` if one of these
+        games is not legal.
 
         Not for several threads with the same `games`.
         """

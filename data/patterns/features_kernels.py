@@ -250,7 +250,10 @@ def describe(b, colour, trail, taken, tables, out):
 
     AROUND is 0 where a move is not sensible. `taken` is how many points of `trail.captured` count.
     """
+    # local names: Numba counts references whenever it takes an array out of a tuple
+    first, arounds, places, _, _, _, shapes, shape_ids = tables
     slots = out.shape[1]
+    tree = slots > ROLLOUT_SLOTS
     last, before = trail.last[0], trail.last[1]
     size = b.side
     own_ko = b.ko
@@ -261,49 +264,44 @@ def describe(b, colour, trail, taken, tables, out):
         if b.colour[v] != EMPTY or v == own_ko:
             continue
         code = around(b, v, colour)
-        if tables.arounds[code] == 0:
+        if arounds[code] == 0:
             continue
-        out[point, AROUND] = tables.arounds[code]
-        out[point, PLACE] = tables.first[PLACE] + tables.places[v]
+        out[point, AROUND] = arounds[code]
+        out[point, PLACE] = first[PLACE] + places[v]
         if saves(b, v, colour):
-            out[point, SAVES] = tables.first[SAVES]
-        if slots > ROLLOUT_SLOTS:
-            describe_for_tree(b, v, colour, trail, tables, out[point])
+            out[point, SAVES] = first[SAVES]
+        if tree:  # written out: a call would hand over all tables once a point
+            found = find(shapes, shape_ids, diamond(b, v, colour))
+            # -1 is a shape that is not in the vocabulary
+            out[point, SHAPE] = first[SHAPE] + found + 1
+            if liberties_of_move(b, v, colour) == 1:
+                out[point, SELF_ATARI] = first[SELF_ATARI]
+            if last:
+                out[point, DISTANCE] = first[DISTANCE] + distance(v, last)
+            if before:
+                out[point, DISTANCE_BEFORE] = first[DISTANCE_BEFORE] + distance(v, before)
     if last:
         describe_answers(b, last, colour, tables, out)
-    if slots > ROLLOUT_SLOTS and before:
+    if tree and before:
         for k in range(REACH):
             u = NEAR[before, k]
             if b.colour[u] == EMPTY:
                 point = from_vertex(u, size)
                 if out[point, AROUND]:
-                    out[point, NEAR_BEFORE] = tables.first[NEAR_BEFORE] + step_class(k)
+                    out[point, NEAR_BEFORE] = first[NEAR_BEFORE] + step_class(k)
     if 2 <= taken <= 6:
         marks = np.zeros(6, np.int64)
         if nakade(trail.captured, taken, marks):
             for j in range(taken):
                 point = from_vertex(trail.captured[j], size)
                 if out[point, AROUND]:
-                    out[point, NAKADE] = tables.first[NAKADE] + marks[j]
-
-
-@kernel
-def describe_for_tree(b, v, colour, trail, tables, row):
-    """The features of a candidate that only the tree policy has, but for NEAR_BEFORE."""
-    found = find(tables.shapes, tables.shape_ids, diamond(b, v, colour))
-    # -1 is a shape that is not in the vocabulary
-    row[SHAPE] = tables.first[SHAPE] + found + 1
-    if liberties_of_move(b, v, colour) == 1:
-        row[SELF_ATARI] = tables.first[SELF_ATARI]
-    if trail.last[0]:
-        row[DISTANCE] = tables.first[DISTANCE] + distance(v, trail.last[0])
-    if trail.last[1]:
-        row[DISTANCE_BEFORE] = tables.first[DISTANCE_BEFORE] + distance(v, trail.last[1])
+                    out[point, NAKADE] = first[NAKADE] + marks[j]
 
 
 @kernel
 def describe_answers(b, last, colour, tables, out):
     """The features of candidates near the last move: how near, and whether they are responses."""
+    first, responses = tables.first, tables.responses
     row = find(tables.keys, tables.rows, diamond(b, last, colour))
     for k in range(REACH):
         u = NEAR[last, k]
@@ -312,10 +310,10 @@ def describe_answers(b, last, colour, tables, out):
         point = from_vertex(u, b.side)
         if out[point, AROUND] == 0:
             continue
-        out[point, NEAR_LAST] = tables.first[NEAR_LAST] + step_class(k)
-        if row >= 0 and tables.responses[row, k] >= 0:
-            out[point, ANY_RESPONSE] = tables.first[ANY_RESPONSE]
-            out[point, RESPONSE] = tables.first[RESPONSE] + tables.responses[row, k]
+        out[point, NEAR_LAST] = first[NEAR_LAST] + step_class(k)
+        if row >= 0 and responses[row, k] >= 0:
+            out[point, ANY_RESPONSE] = first[ANY_RESPONSE]
+            out[point, RESPONSE] = first[RESPONSE] + responses[row, k]
 
 
 @kernel

@@ -5,8 +5,8 @@ words = harvest(DatasetFile("kgs.h5"))        what occurs often enough
 
 import numpy as np
 
+from data.dataset.file import DatasetFile
 from data.dataset.games import Games
-from data.dataset.layout import DatasetFile
 from data.patterns import harvest_kernels as kernels
 from data.patterns.codes import (
     AROUND_CODES,

@@ -1,1 +1,1 @@
-"""Where games come from: folders, archives and their volumes, and the limits that guard against hostile ones."""
+"""Where games come from: folders, archives and their volumes, with limits on hostile ones."""

@@ -1,12 +1,10 @@
-"""What a file is by its name: a game, an archive, one volume of an archive, or something that has
-to be converted first.
-"""
+"""What a file is by its name: a game, an archive, a volume, or something to convert first."""
 
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from data.base.words import count_of
+from data.base.text import count_of
 
 KINDS = {
     ".zip": "zip",
@@ -55,36 +53,33 @@ ADVICE = (
 )
 EXAMPLES = 5  # of each reason
 
-_GAME = re.compile(r"\.(sgf|gib)(\.gz)?$", re.IGNORECASE)
-_ARCHIVE = re.compile(
+GAME = re.compile(r"\.(sgf|gib)(\.gz)?$", re.IGNORECASE)
+ARCHIVE = re.compile(
     rf"({'|'.join(map(re.escape, KINDS))})(?P<volume>\.\d{{3,4}})?$", re.IGNORECASE
 )
-_ADVICE = [(re.compile(pattern, re.IGNORECASE), what, advice) for pattern, what, advice in ADVICE]
-_VOLUME = re.compile(r"(?P<whole>.+)\.(?P<number>\d{3,4})")
+ADVICE_BY_NAME = [
+    (re.compile(pattern, re.IGNORECASE), what, advice) for pattern, what, advice in ADVICE
+]
+VOLUME = re.compile(r"(?P<whole>.+)\.(?P<number>\d{3,4})")
 
 
 def is_game_name(name: str) -> bool:
-    """Ends in .sgf or .gib, packed or not; `._x.sgf` is what macOS adds to archives and no game."""
-    return _GAME.search(name) is not None and not name.replace("\\", "/").rpartition("/")[
-        2
-    ].startswith("._")
+    """Whether it ends in .sgf or .gib, packed or not. macOS adds `._x.sgf`, which is no game."""
+    own_name = name.replace("\\", "/").rpartition("/")[2]
+    return GAME.search(name) is not None and not own_name.startswith("._")
 
 
 def find_kind(name: str) -> str:
-    """'sgf' for one file of games, else 'zip', 'tar' or '7z'; '' if the name tells no kind that is
-    read here.
-    """
-    if _GAME.search(name):
+    """'sgf' for one file of games, else 'zip', 'tar' or '7z', or '' for what is not read."""
+    if GAME.search(name):
         return "sgf"
-    match = _ARCHIVE.search(name)
+    match = ARCHIVE.search(name)
     return KINDS[match[1].lower()] if match else ""
 
 
 def split_volume_name(name: str) -> tuple[str, str]:
-    """`a.7z.001` is `a.7z` and `001`; the number is '' of what is no volume of an archive that is
-    read here.
-    """
-    match = _VOLUME.fullmatch(name)
+    """Split `a.7z.001` into `a.7z` and `001`; the number is '' unless it names a volume."""
+    match = VOLUME.fullmatch(name)
     return (
         (match["whole"], match["number"])
         if match and find_kind(match["whole"]) not in ("", "sgf")
@@ -93,11 +88,9 @@ def split_volume_name(name: str) -> tuple[str, str]:
 
 
 def advise(name: str) -> tuple[str, str]:
-    """What a file is that may hold games and is not read, and what to do; two empty strings for
-    any other file.
-    """
-    whole = match["whole"] if (match := _VOLUME.fullmatch(name)) else name
-    for pattern, what, advice in _ADVICE:
+    """What an unread file is that may hold games, and what to do; two '' for other files."""
+    whole = match["whole"] if (match := VOLUME.fullmatch(name)) else name
+    for pattern, what, advice in ADVICE_BY_NAME:
         if pattern.search(whole) or pattern.search(name):
             return what, advice
     return "", ""

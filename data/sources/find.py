@@ -1,12 +1,12 @@
-"""Sources of games: what `source=` names becomes a sorted list of `Source`s, and each of those a
-stream of members.
+"""Sources of games: `find_sources` lists what a user names, `read_members` reads one source.
 
 A path may be a file of games, an archive, the first volume of a split archive, a folder (searched
-through, with the archives in it), or a pattern with `*`. The files of games that lie loose in a
-folder and below are one source together, however many they are; so are the volumes of an archive.
-Labels, and with them the names of games in a dataset, never hold more of the path than what lies
-below what the user named. Nothing is written. To start reading: `find_sources`, then
-`read_members`; one archive is read in `members.py`, a loose file in `loose_files.py`.
+through, with the archives in it), or a pattern with `*`. All loose files of games in a folder and
+below it are one source together; so are the volumes of an archive.
+
+Labels, and with them the names of games in a dataset, hold no more of a path than the part below
+what the user named. Nothing is written. Archives are read by `zip.py`, `tar.py` and `sevenzip.py`,
+loose files by `loose_files.py`.
 """
 
 import errno
@@ -30,18 +30,15 @@ from data.sources.file_kinds import (
     is_game_name,
     split_volume_name,
 )
+from data.sources.guard import Limits, Member, ReadStats, SourceError, to_name
 from data.sources.loose_files import read_loose
-from data.sources.members import (
-    Limits,
-    Member,
-    ReadStats,
-    SourceError,
-    read_7z,
-    read_tar,
-    read_zip,
-    to_name,
-)
+from data.sources.sevenzip import read_7z
+from data.sources.tar import read_tar
 from data.sources.volumes import find_volumes, open_joined
+from data.sources.zip import read_zip
+
+NOT_A_FILE = "only files and folders are read"
+LOOP = "a link that leads in a circle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +70,22 @@ def find_sources(
     found: dict[Path, Source] = {}
     for text in named:
         usable = False
-        for path, asked in _expand(str(text), base):
-            for source in _find_below(path, asked, passed):
+        for path, asked in expand(str(text), base):
+            for source in find_below(path, asked, passed):
                 found.setdefault(source.path, source)
                 usable = True
         if not usable:
             others = "".join(f"; {line}" for line in passed.describe())
             raise SourceError(
-                f"source {text}: there is no game in it, that is no file ending in {SUPPORTED}{others}"
+                f"source {text}: there is no game in it, "
+                f"that is no file ending in {SUPPORTED}{others}"
             )
     return sorted(
-        _name_apart(_leave_out_covered(list(found.values()))), key=lambda source: source.label
+        name_apart(leave_out_covered(list(found.values()))), key=lambda source: source.label
     )
 
 
-def _expand(text: str, base: Path) -> list[tuple[Path, bool]]:
+def expand(text: str, base: Path) -> list[tuple[Path, bool]]:
     """The paths that a pattern means, and whether they were asked for by name.
 
     What exists is never a pattern.
@@ -97,34 +95,36 @@ def _expand(text: str, base: Path) -> list[tuple[Path, bool]]:
         return [(path, True)]
     if not any(character in text for character in "*?["):
         raise SourceError(
-            f"source {text}: {path} does not exist; check the spelling, relative paths start from {base}"
+            f"source {text}: {path} does not exist; "
+            f"check the spelling, relative paths start from {base}"
         )
     matches = sorted(glob.glob(str(path), recursive=True))
     if not matches:
         raise SourceError(
-            f"source {text}: nothing matches this pattern; check the spelling, it starts from {base}"
+            f"source {text}: nothing matches this pattern; "
+            f"check the spelling, it starts from {base}"
         )
     return [(Path(match), False) for match in matches]
 
 
-def _find_below(path: Path, asked: bool, passed: PassedOver) -> Iterator[Source]:
+def find_below(path: Path, asked: bool, passed: PassedOver) -> Iterator[Source]:
     if path.is_dir():
-        yield from _search_folder(path, passed)
+        yield from search_folder(path, passed)
         return
     what, advice = advise(path.name)
     if not path.is_file():
-        what, advice = _describe_special(path), NOT_A_FILE
+        what, advice = describe_special(path), NOT_A_FILE
     elif find_kind(path.name):
-        source = _make_source(path, path.name)
+        source = make_source(path, path.name)
         if asked and source.missing:
-            raise _missing(source)
+            raise missing_volume(source)
         yield source
         return
     elif asked and path.suffix.lower() == ".gz":
         yield Source(
             path,
-            _to_label(path.name),
-            "tar" if _is_packed_tar(path) else "sgf",
+            to_label(path.name),
+            "tar" if is_packed_tar(path) else "sgf",
             path.stat().st_size,
         )
         return
@@ -139,12 +139,8 @@ def _find_below(path: Path, asked: bool, passed: PassedOver) -> Iterator[Source]
         passed.add(f"{what}: {advice}", path.name)
 
 
-NOT_A_FILE = "only files and folders are read"
-LOOP = "a link that leads in a circle"
-
-
-def _describe_special(path: Path | os.DirEntry[str]) -> str:
-    """What there is by the name of a file that is none."""
+def describe_special(path: Path | os.DirEntry[str]) -> str:
+    """What it is that has a name but is neither a file nor a folder."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -162,38 +158,39 @@ def _describe_special(path: Path | os.DirEntry[str]) -> str:
     return kinds.get(stat.S_IFMT(mode), "not a file")
 
 
-def _make_source(path: Path, name: str) -> Source:
+def make_source(path: Path, name: str) -> Source:
     """An archive, or one file of games; `name` is what it is called."""
     kind = find_kind(path.name)
     if kind == "sgf":
-        return Source(path, _to_label(name), kind, path.stat().st_size)
+        return Source(path, to_label(name), kind, path.stat().st_size)
     volumes, missing = find_volumes(path)
     whole, number = split_volume_name(name)
-    # it has been joined by somebody, too
+    # the joined archive lies beside its volumes: two labels
     if number and path.with_name(split_volume_name(path.name)[0]).exists():
         whole = f"{whole}.{volumes[0].name.rpartition('.')[2]}"
     size = sum(volume.stat().st_size for volume in volumes)
-    return Source(volumes[0], _to_label(whole), kind, size, volumes=volumes, missing=missing)
+    return Source(volumes[0], to_label(whole), kind, size, volumes=volumes, missing=missing)
 
 
-def _is_packed_tar(path: Path) -> bool:
+def is_packed_tar(path: Path) -> bool:
     try:
         with gzip.open(path) as file:
             return file.read(512)[257:262] == b"ustar"
-    except (OSError, EOFError, zlib.error):  # who reads it will tell
+    except (OSError, EOFError, zlib.error):  # reading it will report the damage
         return False
 
 
-def _missing(source: Source) -> SourceError:
+def missing_volume(source: Source) -> SourceError:
     found = ", ".join(volume.name for volume in source.volumes[:3]) + (
         ", ..." if len(source.volumes) > 3 else ""
     )
     return SourceError(
-        f"{source.label}: the volume {source.missing} is missing; put it beside {found} in {source.path.parent}"
+        f"{source.label}: the volume {source.missing} is missing; "
+        f"put it beside {found} in {source.path.parent}"
     )
 
 
-def _search_folder(root: Path, passed: PassedOver) -> Iterator[Source]:
+def search_folder(root: Path, passed: PassedOver) -> Iterator[Source]:
     """The loose files of games below `root` as one source, and each archive as its own.
 
     Links are followed, once.
@@ -201,7 +198,7 @@ def _search_folder(root: Path, passed: PassedOver) -> Iterator[Source]:
     top = root.name or "folder"
     loose, size = [], 0
     split: set[str] = set()  # archives of which a volume was met
-    for name, entry in _walk(root, passed):
+    for name, entry in walk(root, passed):
         if is_game_name(entry.name):
             loose.append(name)
             size += entry.stat().st_size
@@ -211,12 +208,12 @@ def _search_folder(root: Path, passed: PassedOver) -> Iterator[Source]:
             passed.add_unread(entry.name, f"{top}/{name}")
         elif (whole := split_volume_name(name)[0]) == name or whole not in split:
             split |= {whole} - {name}
-            yield _make_source(root / name, f"{top}/{name}")
+            yield make_source(root / name, f"{top}/{name}")
     if loose:
-        yield Source(root, _to_label(top), "folder", size, tuple(sorted(loose)))
+        yield Source(root, to_label(top), "folder", size, tuple(sorted(loose)))
 
 
-def _walk(root: Path, passed: PassedOver) -> Iterator[tuple[str, os.DirEntry[str]]]:
+def walk(root: Path, passed: PassedOver) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """All files below `root`, each with its path from there."""
     folders, seen = [""], set()
     while folders:
@@ -228,7 +225,7 @@ def _walk(root: Path, passed: PassedOver) -> Iterator[tuple[str, os.DirEntry[str
             seen.add((status.st_dev, status.st_ino))
             for entry in sorted(os.scandir(root / below), key=lambda entry: entry.name):
                 name = f"{below}{entry.name}"
-                kind = _look_at(entry)
+                kind = look_at(entry)
                 if kind == "folder":
                     folders.append(f"{name}/")
                 elif kind == "file":
@@ -240,22 +237,20 @@ def _walk(root: Path, passed: PassedOver) -> Iterator[tuple[str, os.DirEntry[str
             raise SourceError(f"source {root / below}: {why}") from error
 
 
-def _look_at(entry: os.DirEntry[str]) -> str:
+def look_at(entry: os.DirEntry[str]) -> str:
     """'folder', 'file', or what else it is."""
     try:
         if entry.is_dir():
             return "folder"
-        return "file" if entry.is_file() else _describe_special(entry)
+        return "file" if entry.is_file() else describe_special(entry)
     except OSError as error:
         if error.errno == errno.ELOOP:
             return LOOP
         raise
 
 
-def _leave_out_covered(sources: list[Source]) -> list[Source]:
-    """Without loose files that are in a folder that was named, too, and without folders inside
-    such folders.
-    """
+def leave_out_covered(sources: list[Source]) -> list[Source]:
+    """Drop loose files and folders that lie in another folder that was named."""
     folders = {source.path for source in sources if source.kind == "folder"}
     return [
         source
@@ -265,22 +260,22 @@ def _leave_out_covered(sources: list[Source]) -> list[Source]:
     ]
 
 
-def _name_apart(sources: list[Source]) -> list[Source]:
-    """Two sources of one label get the folders above them into it, as many as it takes."""
+def name_apart(sources: list[Source]) -> list[Source]:
+    """Give sources with equal labels as many of the folders above them as it takes."""
     while True:
         count = Counter(source.label for source in sources)
-        longer = [_add_parent(source) if count[source.label] > 1 else source for source in sources]
+        longer = [add_parent(source) if count[source.label] > 1 else source for source in sources]
         if longer == sources:
             return sources
         sources = longer
 
 
-def _add_parent(source: Source) -> Source:
+def add_parent(source: Source) -> Source:
     known = source.label.count("/") + 1
-    return replace(source, label=_to_label("/".join(source.path.parts[1:][-known - 1 :])))
+    return replace(source, label=to_label("/".join(source.path.parts[1:][-known - 1 :])))
 
 
-def _to_label(name: str) -> str:
+def to_label(name: str) -> str:
     return to_name(os.fsencode(name))
 
 
@@ -288,9 +283,7 @@ def _to_label(name: str) -> str:
 
 
 def hash_source(source: Source) -> str:
-    """SHA-256 of the file, volumes joined; of a folder, of the names and contents of its files in
-    order.
-    """
+    """SHA-256 of the file, volumes joined; for a folder, of its files' names and contents."""
     try:
         if source.kind != "folder":
             with open_joined(source.volumes or (source.path,)) as file:
@@ -301,26 +294,25 @@ def hash_source(source: Source) -> str:
                 digest.update(b"%s\0" % os.fsencode(name) + digests.hash_file(file))
         return digest.hexdigest()
     except OSError as error:
-        raise _unreadable(source, error) from error
+        raise unreadable(source, error) from error
 
 
 def read_members(
     source: Source, limits: Limits, stats: ReadStats | None = None
 ) -> Generator[Member, None, None]:
-    """The games of a source, in its order, one at a time; `stats` is filled in on the way.
+    """Yield the files of a source in its order; `stats` is filled in on the way.
 
-    Raises `SourceError` where the source cannot be read on; what was good before has been yielded
-    by then.
+    Raises `SourceError` where the source can't be read any further, after all that is good.
     """
     stats = stats if stats is not None else ReadStats()
     try:
         if source.kind == "folder":
             for name in source.files:
-                yield from read_loose(source.path / name, _to_label(name), limits, stats)
+                yield from read_loose(source.path / name, to_label(name), limits, stats)
         elif source.kind == "sgf":
-            yield from read_loose(source.path, _to_label(source.path.name), limits, stats)
+            yield from read_loose(source.path, to_label(source.path.name), limits, stats)
         elif source.missing:
-            raise _missing(source)
+            raise missing_volume(source)
         else:
             readers = {"zip": read_zip, "tar": read_tar, "7z": read_7z}
             with open_joined(source.volumes or (source.path,)) as file:
@@ -331,9 +323,9 @@ def read_members(
             raise SourceError(f"{error}{last}") from error
         raise
     except OSError as error:
-        raise _unreadable(source, error) from error
+        raise unreadable(source, error) from error
 
 
-def _unreadable(source: Source, error: OSError) -> SourceError:
+def unreadable(source: Source, error: OSError) -> SourceError:
     where = error.filename or source.path
     return SourceError(f"{source.label}: cannot be read ({error.strerror or error}); check {where}")

@@ -33,22 +33,22 @@ class Gunzip:
         """Returns `count` bytes, or fewer at the end."""
         pieces = []
         while count and not self.over:
-            pieces.append(self._unpack(count))
+            pieces.append(self.unpack(count))
             count -= len(pieces[-1])
         return b"".join(pieces)
 
-    def _unpack(self, most: int) -> bytes:
+    def unpack(self, most: int) -> bytes:
         packed = self.packed or self.file.read(BLOCK)
         data = self.member.decompress(packed, most)
         self.packed = self.member.unconsumed_tail
         if self.member.eof:
             self.packed = self.member.unused_data
-            self._find_next()
+            self.find_next()
         elif not packed and not data:
             raise EOFError("it ends before its last byte")
         return data
 
-    def _find_next(self) -> None:
+    def find_next(self) -> None:
         """Begin the next member, or see that there is none."""
         self.packed = self.packed.lstrip(b"\0")
         while len(self.packed) < len(MAGIC) and (more := self.file.read(BLOCK)):

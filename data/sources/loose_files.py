@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from data.sources.gunzip import Gunzip
-from data.sources.members import (
+from data.sources.guard import (
     DAMAGED_GZIP,
     GZIP,
     TRAILING,
@@ -22,18 +21,20 @@ from data.sources.members import (
     SourceError,
     of_the_medium,
 )
+from data.sources.gunzip import Gunzip
 
 # a loose file longer than a member may be is cut into parts of about this length
 PART_BYTES = 4 << 20
+# a new game; no variation begins like that
+BETWEEN_GAMES = re.compile(rb"\)\s*(?=\(\s*;\s*(?:GM|FF|SZ|CA|AP|EV|PB|PW)\s*\[)")
+LONGEST_BOUNDARY = 64  # bytes; one may lie across the end of what has been read
 
 
 def read_loose(path: Path, name: str, limits: Limits, stats: ReadStats) -> Iterator[Member]:
-    """A loose file, whole; where it is longer than a member may be, in parts that end between two
-    games.
-    """
+    """Yield the file whole, or in parts that end between two games if it is too long."""
     try:
         with open(path, "rb") as file:
-            for member in _read_open(file, path, name, limits, stats):
+            for member in read_open(file, path, name, limits, stats):
                 stats.members += 1
                 stats.errors += member.error != ""
                 yield member
@@ -43,19 +44,19 @@ def read_loose(path: Path, name: str, limits: Limits, stats: ReadStats) -> Itera
         yield Member(name, b"", f"cannot be read: {error.strerror}", lost=of_the_medium(error))
 
 
-def _read_open(
+def read_open(
     file: BinaryIO, path: Path, name: str, limits: Limits, stats: ReadStats
 ) -> Iterator[Member]:
     data = file.read(limits.max_member_bytes + 1)
     if not data.startswith(GZIP):
-        yield from _read_parts(data, file, name, limits)
+        yield from read_parts(data, file, name, limits)
         return
     file.seek(0)
     try:
         stream = Gunzip(file)
         meter = Meter(stream, Guard(name, path.stat().st_size, limits, stats))
-        for member in _read_parts(meter.read(limits.max_member_bytes + 1), meter, name, limits):
-            # parts before its end was read are as ever
+        for member in read_parts(meter.read(limits.max_member_bytes + 1), meter, name, limits):
+            # known once the end was read; parts before it go out unmarked
             yield replace(member, mended=TRAILING) if stream.trailing else member
     except (SourceError, *DAMAGED_GZIP) as error:
         why = (
@@ -66,11 +67,7 @@ def _read_open(
         yield Member(name, b"", why)
 
 
-# no variation begins like that
-_BETWEEN_GAMES = re.compile(rb"\)\s*(?=\(\s*;\s*(?:GM|FF|SZ|CA|AP|EV|PB|PW)\s*\[)")
-
-
-def _read_parts(data: bytes, file: BinaryIO | Meter, name: str, limits: Limits) -> Iterator[Member]:
+def read_parts(data: bytes, file: BinaryIO | Meter, name: str, limits: Limits) -> Iterator[Member]:
     """The file whole, or `name@1`, `name@2`, ...
 
     A stretch without a boundary that is longer than a member may be is one error.
@@ -82,7 +79,7 @@ def _read_parts(data: bytes, file: BinaryIO | Meter, name: str, limits: Limits) 
     size = min(PART_BYTES, limits.max_member_bytes)
     while data:
         last = len(data) <= limits.max_member_bytes
-        boundaries = (match.end() for match in _BETWEEN_GAMES.finditer(data))
+        boundaries = (match.end() for match in BETWEEN_GAMES.finditer(data))
         if given_up:
             end = next(boundaries, 0)
             given_up = end == 0
@@ -91,24 +88,19 @@ def _read_parts(data: bytes, file: BinaryIO | Meter, name: str, limits: Limits) 
             end = (
                 len(data)
                 if last and len(data) <= size
-                else _find_cut(boundaries, size, limits.max_member_bytes)
+                else find_cut(boundaries, size, limits.max_member_bytes)
             )
             end = len(data) if end == 0 and last else end
             yield Member(f"{name}@{part}", data[:end], "" if end else "too large")
             given_up = end == 0
         if given_up and last:
             return
-        data = data[end:] if end else data[-_LONGEST_BOUNDARY:]
+        data = data[end:] if end else data[-LONGEST_BOUNDARY:]
         data += file.read(limits.max_member_bytes + 1 - len(data))
 
 
-_LONGEST_BOUNDARY = 64  # bytes; one may lie across the end of what has been read
-
-
-def _find_cut(boundaries: Iterator[int], wanted: int, most: int) -> int:
-    """The last boundary up to `wanted`, else the first one after it; 0 if there is none up to
-    `most`.
-    """
+def find_cut(boundaries: Iterator[int], wanted: int, most: int) -> int:
+    """The last boundary up to `wanted`, else the first one up to `most`, else 0."""
     cut = 0
     for boundary in boundaries:
         if boundary > wanted and (cut or boundary > most):

@@ -1,7 +1,6 @@
-"""Archives that are split into volumes: `a.7z.001`, `a.7z.002`, ... are pieces of one file, cut at
-any byte.
+"""Archives that are split into volumes: `find_volumes`, then `open_joined`.
 
-A single file is a list of one. To start reading: `find_volumes`, then `open_joined`.
+`a.7z.001`, `a.7z.002`, ... are pieces of one file, cut at any byte. A single file is a list of one.
 """
 
 import errno
@@ -18,16 +17,15 @@ BUFFER = 1 << 16
 
 
 def find_volumes(path: Path) -> tuple[tuple[Path, ...], str]:
-    """All volumes of the archive that `path` is a volume of, in order, and the name of the first
-    one missing, or ''.
+    """Return all volumes in order, and the name of the first one missing, or ''.
 
-    Numbers begin with 0 or 1. Whether more are missing at the end, only the archive itself can
-    tell.
+    `path` is any of them. Numbers begin with 0 or 1. Only the archive itself can tell whether more
+    are missing at the end.
     """
     whole, digits = split_volume_name(path.name)
     if not digits:
         return (path,), ""
-    found = {int(number): name for name, number in _list_numbers(path.parent, whole, len(digits))}
+    found = {int(number): name for name, number in list_numbers(path.parent, whole, len(digits))}
     found[int(digits)] = path.name
     first = 0 if 0 in found else 1
     missing = next((number for number in range(first, max(found)) if number not in found), None)
@@ -35,7 +33,7 @@ def find_volumes(path: Path) -> tuple[tuple[Path, ...], str]:
     return tuple(path.with_name(found[number]) for number in sorted(found)), name
 
 
-def _list_numbers(folder: Path, whole: str, width: int) -> list[tuple[str, str]]:
+def list_numbers(folder: Path, whole: str, width: int) -> list[tuple[str, str]]:
     names = [
         (name, *split_volume_name(name)) for name in os.listdir(folder) if name.startswith(whole)
     ]
@@ -50,10 +48,10 @@ def open_joined(paths: tuple[Path, ...]) -> io.BufferedReader:
     """The files as one, for reading and seeking."""
     if len(paths) == 1:
         return open(paths[0], "rb")
-    return io.BufferedReader(_Joined(paths), BUFFER)
+    return io.BufferedReader(Joined(paths), BUFFER)
 
 
-class _Joined(io.RawIOBase):
+class Joined(io.RawIOBase):
     """Several files as one. Only the one that is read from is open."""
 
     def __init__(self, paths: tuple[Path, ...]):
@@ -83,7 +81,7 @@ class _Joined(io.RawIOBase):
         if self.position >= self.starts[-1]:
             return 0
         index = bisect_right(self.starts, self.position) - 1
-        file = self._open(index)
+        file = self.open_volume(index)
         file.seek(self.position - self.starts[index])
         data = file.read(min(len(buffer), self.starts[index + 1] - self.position))
         if not data:
@@ -92,7 +90,7 @@ class _Joined(io.RawIOBase):
         self.position += len(data)
         return len(data)
 
-    def _open(self, index: int) -> BinaryIO:
+    def open_volume(self, index: int) -> BinaryIO:
         if index != self.index or self.file is None:
             if self.file is not None:
                 self.file.close()

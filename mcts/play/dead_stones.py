@@ -15,7 +15,8 @@ from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards, vertices
 from data.game.coords import BLACK, EMPTY, WHITE
 from mcts.play.dead_stones_kernels import SAFE_POINT, SAFE_STONE, SAFE_VACANT, pass_alive
-from mcts.rollouts.threads import Rollouts, UniformRollouts
+from mcts.rollouts.protocols import Rollouts
+from mcts.rollouts.uniform import UniformRollouts
 
 ROLLOUTS = 400  # on 19x19 a few hundredths of a second; the mean of a point is then known to 0.05
 AT_A_TIME = 20  # rollouts: boards that are held

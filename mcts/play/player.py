@@ -30,7 +30,7 @@ from mcts.play.clock import Clock, TimeRules
 from mcts.play.dead_stones import Judgement, judge, to_result
 from mcts.play.policy_player import RandomPlayer, draw, has_passed, is_won, sensible_moves
 from mcts.play.positions import replay
-from mcts.rollouts.threads import Rollouts
+from mcts.rollouts.protocols import Rollouts
 from mcts.search.protocols import Candidate, Limits, Report, Thinker, Watch
 
 RESIGN = -1  # instead of a move

@@ -16,7 +16,7 @@ from data.features.feature_set import offset
 from data.game.board import Board
 from data.game.coords import PASS
 from mcts.play.dead_stones import judge, useless_moves
-from mcts.rollouts.threads import Rollouts
+from mcts.rollouts.protocols import Rollouts
 from mcts.search.protocols import Candidate, Limits, Net, Report, Watch, told_komi
 
 SENSIBLE = offset("sensibleness")

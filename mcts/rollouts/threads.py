@@ -1,111 +1,28 @@
-"""What the search asks of rollouts and of the tree policy: two narrow seams, the plainest thing
-behind each, and the threads.
+"""`RolloutThreads`: threads that play blocks of leaves to the end.
 
-Both see an array of board records, many leaves a call, and are compiled loops without the GIL
-inside: the rollouts of `UniformRollouts` are uniformly random, and so are the moves of
-`UniformPriors`, which are given to sensible moves.
+One thread, which owns the tree, submits blocks. Each rollout thread takes a block, sets up its
+boards, plays them and puts the block on the queue `done`. Each has a random state of its own.
 """
 
 import contextlib
 import threading
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Protocol
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from data.base.random_kernels import new_state
-from data.game.board_kernels import VERTICES, new_boards
-from mcts.rollouts.threads_kernels import finish_uniform
-from mcts.tree import expand_kernels, position_kernels
+from data.game.board_kernels import VERTICES
+from mcts.rollouts.protocols import Leaves, Rollouts
 
-if TYPE_CHECKING:
-    from mcts.tree.tree import Block
+Block = TypeVar("Block", bound=Leaves)
 
 
-class Rollouts(Protocol):
-    name: str
-
-    def run(
-        self,
-        boards: np.ndarray,
-        first: int,
-        count: int,
-        balances: np.ndarray,
-        owners: np.ndarray,
-        state: np.ndarray,
-    ) -> None:
-        """Play boards first .. first + count - 1 to the end of the game; what stands on them
-        afterwards is open.
-
-        `balances` int32 [count] gets Black's area less White's; to `owners` int32 [vertices] who
-        owns what at the end is added, +1 Black, -1 White. `state` is the random state of the
-        thread, uint64 [1]. Called from several threads at once.
-        """
-        ...
-
-    def forget(self) -> None:
-        """Nothing that was found out before may change what comes."""
-        ...
-
-
-class TreePolicy(Protocol):
-    name: str
-
-    def weigh(
-        self, boards: np.ndarray, leaves: np.ndarray, count: int, weights: np.ndarray
-    ) -> None:
-        """Weights of moves, from 0, to rows of `weights` float32 [count, points]; they begin as 0
-        and need not sum to 1.
-
-        Row k is of board k + 1, and only rows whose leaf has `GROW` in `leaves["work"]` are asked
-        for (see `store_kernels.py`).
-        """
-        ...
-
-
-class UniformRollouts:
-    name = "uniform"
-
-    def __init__(self) -> None:
-        self.own = threading.local()  # each thread its own board
-
-    def run(
-        self,
-        boards: np.ndarray,
-        first: int,
-        count: int,
-        balances: np.ndarray,
-        owners: np.ndarray,
-        state: np.ndarray,
-    ) -> None:
-        if not hasattr(self.own, "board"):
-            self.own.board = new_boards(1, int(boards["side"][0]))
-        finish_uniform(boards, first, count, self.own.board, balances, owners, state)
-
-    def forget(self) -> None:
-        """Nothing is remembered."""
-
-
-class UniformPriors:
-    name = "uniform"
-
-    def weigh(
-        self, boards: np.ndarray, leaves: np.ndarray, count: int, weights: np.ndarray
-    ) -> None:
-        expand_kernels.uniform_weights(boards, leaves, count, weights)
-
-
-class RolloutThreads:
-    """Threads that play blocks of leaves to the end and put them on `done`; each has a random
-    state of its own.
-
-    With `here` there is no thread: a block is played by the one who hands it in, for searches that
-    are to be repeatable.
-    """
-
+class RolloutThreads(Generic[Block]):
     def __init__(
         self, rollouts: Rollouts, threads: int, seed: int, done: SimpleQueue, *, here: bool
     ):
+        """With `here` there are no threads: `submit` plays, for searches that are repeatable."""
         self.rollouts = rollouts
         self.seed = seed
         self.done = done
@@ -120,14 +37,14 @@ class RolloutThreads:
         for thread in self.threads if not here else []:
             thread.start()
 
-    def submit(self, block: "Block") -> None:
+    def submit(self, block: Block) -> None:
         if self.here:
             self.play(block, 0)
         else:
             self.jobs.put(block)
 
-    def take_back(self) -> "list[Block]":
-        """Blocks that no thread has begun."""
+    def take_back(self) -> list[Block]:
+        """Return the blocks that no thread has begun; they will not be played."""
         blocks = []
         with contextlib.suppress(Empty):
             while True:
@@ -139,10 +56,11 @@ class RolloutThreads:
         while block := self.jobs.get():
             self.play(block, worker)
 
-    def play(self, block: "Block", worker: int) -> None:
+    def play(self, block: Block, worker: int) -> None:
         try:
-            # Here and not by who descends, so that the boards are in this core's cache.
-            position_kernels.set_leaves(block.boards, block.leaves, block.turns, block.count)
+            # Set up by this thread and not by the one that descends: so the boards are in the
+            # cache of the core that plays on them.
+            block.set_up()
             self.rollouts.run(
                 block.boards,
                 1,
@@ -156,16 +74,16 @@ class RolloutThreads:
         self.done.put(block)
 
     def forget(self) -> None:
-        """Random numbers begin anew; while no block is out."""
+        """Reset the random states; only while no block is in flight."""
         for worker, state in enumerate(self.states):
             state[:] = new_state(self.seed, worker)
 
     def close(self) -> None:
-        """What was not begun never will be."""
+        """End the threads after the blocks in play; blocks not begun are dropped."""
         self.take_back()
         for _ in self.threads:
             self.jobs.put(None)
 
-    def anew(self, done: SimpleQueue) -> "RolloutThreads":
-        """Others like these, which put blocks on another queue."""
+    def anew(self, done: SimpleQueue) -> "RolloutThreads[Block]":
+        """New threads like these, which put blocks on another queue."""
         return RolloutThreads(self.rollouts, len(self.threads), self.seed, done, here=self.here)

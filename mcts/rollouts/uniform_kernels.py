@@ -1,6 +1,4 @@
-"""Rollouts: games played to the end by a compiled loop.
-
-This is the floor of them: uniformly random moves.
+"""Uniform rollouts: games played to the end with random moves, and what is sensible to play.
 
 A rollout owns one board and ends with two passes or at its length cap. The mover scans from a
 random empty point and plays the first move that is legal and does not fill an own eye; it passes
@@ -12,7 +10,16 @@ import numpy as np
 from data.base.jit import kernel
 from data.base.random_kernels import next_below
 from data.game.area_kernels import area
-from data.game.board_kernels import ADJ, DIAG, WALL, copy_board, play, play_pass
+from data.game.board_kernels import (
+    ADJ,
+    DIAG,
+    VERTICES,
+    WALL,
+    copy_board,
+    copy_record,
+    play,
+    play_pass,
+)
 from data.game.coords import EMPTY
 
 MAX_PLIES = 3  # times the number of points: a cap for rollouts that superko would have ended
@@ -20,8 +27,9 @@ MAX_PLIES = 3  # times the number of points: a cap for rollouts that superko wou
 
 @kernel
 def is_sensible(b, v, colour):
-    """Legal and no own eye filled, in one look around: `is_legal` and not `is_own_eye` for an
-    empty vertex.
+    """Whether a move on an empty vertex is legal and fills no own eye.
+
+    The same as `is_legal` and not `is_own_eye`, in one look around.
     """
     breathes = False
     foreign = False
@@ -72,8 +80,9 @@ def play_uniform(b, state):
 
 @kernel
 def uniform_rollouts(boards, i, state, count, owner):
-    """Play `count` rollouts from board 0 on board i; returns plies played and the sum of Black's
-    area balances.
+    """Play `count` rollouts from board 0 on board i.
+
+    Returns plies played and the sum of Black's area balances.
     """
     plies = 0
     balance = 0
@@ -82,3 +91,19 @@ def uniform_rollouts(boards, i, state, count, owner):
         plies += play_uniform(boards[i], state)
         balance += area(boards[i], owner)
     return plies, balance
+
+
+@kernel
+def finish_uniform(boards, first, count, own, balances, owners, state):
+    """Play boards first, first + 1, ... to their ends; Black's area balances go to `balances`.
+
+    All are played on board 0 of `own`: many boards do not fit into a core's nearest cache.
+    """
+    owner = np.empty(VERTICES, np.int8)
+    b = own[0]
+    for k in range(np.uint64(count)):
+        copy_record(boards[np.uint64(first) + k], b)
+        play_uniform(b, state)
+        balances[k] = area(b, owner)
+        for v in range(VERTICES):
+            owners[v] += owner[v]

@@ -1,15 +1,17 @@
-"""`EvaluatorQueue`: a thread that shows a net many positions at a time, and never lets the search
-wait for it unasked.
+"""`EvaluatorQueue`: a thread that asks a net for many positions at a time.
 
-    queue.submit(requests)      from the one thread that owns the tree; each request is a position's planes
-    done.get()                  an `Answer` for each batch, in a queue shared with rollouts
-    queue.cancel()              requests not begun come back, those in work are answered to nobody
+    queue.submit(requests)      called by the thread that owns the tree; each is a position's planes
+    done.get()                  an `Answer` for each batch, from a queue shared with rollouts
+    queue.cancel()              returns the requests that were not begun
 
-A net that raises gives an answer with an `error`. One that never returns can't be ended, but its
-thread is a daemon, and what it was working on is given up: `stuck` says for how long, until it
-answers after all. A batch is what waits when the net is free, up to `batch` positions. A process
-that ends in the middle of one would be aborted by the net's library, so `close`, which is called
-then at the latest, lets it end. `AnswerCache` remembers answers by hashed positions.
+A batch is what waits when the net is free, up to `batch` positions.
+
+A net that raises gives an answer with an `error`. One that never returns cannot be ended: its
+thread is a daemon, its batch is abandoned, and `stuck` tells for how long. A net's library aborts
+a process that exits in the middle of a batch. So `close`, which is called at exit at the latest,
+waits for the batch in work.
+
+`AnswerCache` remembers answers by hashed positions.
 """
 
 import atexit
@@ -29,20 +31,20 @@ from mcts.search.protocols import Net, told_komi
 from mcts.tree.store_kernels import POLICY
 
 KIND_NAMES = ("policy net", "value net")
-LAST_BATCH = 2.0  # seconds for which one in work is waited for, from when it was given up
+LAST_BATCH = 2.0  # seconds that `close` waits for the batch in work, at most
 
 
 @dataclass(eq=False)
 class Request:
     kind: int  # POLICY or VALUE
     edge: int  # of the tree: the position behind it
-    key: Hashable  # of what is asked
+    key: Hashable  # of the cache
     packed: np.ndarray  # uint8 [points, 6]
     to_play: int
     turn: int  # symmetry
-    komi: float = 0.0  # for nets that hear it
-    abandoned: bool = False  # nobody waits for it any more
-    forgotten: bool = False  # nor may it be remembered
+    komi: float = 0.0  # for nets that take it as an input
+    abandoned: bool = False  # nobody waits for its answer any more
+    forgotten: bool = False  # its answer may not be cached
 
 
 @dataclass
@@ -71,20 +73,20 @@ class EvaluatorQueue:
     def __post_init__(self) -> None:
         self.changed = threading.Condition()
         if "turns" not in signature(self.net.answer_packed).parameters:
-            self.symmetry = "none"  # such a net turns positions by itself, or not at all
+            self.symmetry = "none"  # the net turns positions itself, or not at all
         self.thread = threading.Thread(target=self.work, name=KIND_NAMES[self.kind], daemon=True)
         self.thread.start()
         atexit.register(self.close)
 
     @property
     def pending(self) -> int:
-        """Requests that wait or are in work, and that somebody waits for."""
+        """Number of requests that wait or are in work, without abandoned ones."""
         with self.changed:
             return len(self.waiting) + sum(not request.abandoned for request in self.working)
 
     @property
     def stuck(self) -> float:
-        """Seconds for which it has been at work on what was given up, 0 if it is not."""
+        """Seconds that the net has worked on a batch that was abandoned; 0 if on none."""
         with self.changed:
             given_up = any(request.abandoned for request in self.working)
             return time.perf_counter() - self.began if given_up else 0.0
@@ -104,8 +106,9 @@ class EvaluatorQueue:
             self.changed.notify()
 
     def cancel(self, *, everything: bool = False) -> list[Request]:
-        """Take back what was not begun, or with `everything` also what is in work; returns what
-        nobody will answer.
+        """Return the requests that will not be answered: those that were not begun.
+
+        With `everything` those in work are abandoned and returned, too.
         """
         with self.changed:
             cancelled = list(self.waiting)
@@ -117,12 +120,13 @@ class EvaluatorQueue:
         return cancelled
 
     def forget(self) -> None:
-        """What is in work may not be remembered when it is answered."""
+        """Keep the answers to all requests up to now out of the cache."""
         with self.changed:
             for request in [*self.working, *self.waiting]:
                 request.forgotten = True
 
     def close(self) -> None:
+        """End the thread; waits for the batch in work, but not for long."""
         atexit.unregister(self.close)
         with self.changed:
             self.closed = True
@@ -148,7 +152,7 @@ class EvaluatorQueue:
                 self.done.put(answer)
 
     def take(self) -> list[Request]:
-        """Wait for requests; none if the queue was closed."""
+        """Wait for requests and return a batch; it is empty if the queue was closed."""
         with self.changed:
             self.changed.wait_for(lambda: self.waiting or self.closed)
             if self.closed:
@@ -177,7 +181,7 @@ class EvaluatorQueue:
 
 
 def check(answers: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """What a net says, if it makes sense."""
+    """Return a net's answers as float32; raises ValueError if they make no sense."""
     answers = np.asarray(answers, np.float32)
     if answers.shape != shape:
         raise ValueError(f"answered with {answers.shape} instead of {shape}")
@@ -189,14 +193,14 @@ def check(answers: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def mean_answer(kind: int, answers: np.ndarray) -> np.ndarray:
-    """Mean over the first axis: of values, or of probabilities given by their logarithms."""
+    """Mean over the first axis: of values, or of probabilities given as logarithms."""
     if kind != POLICY:
         return np.asarray(answers.mean(0), np.float32)
     return np.log(np.maximum(np.exp(answers).mean(0), np.finfo(np.float32).tiny))
 
 
 class AnswerCache:
-    """The last so many answers, the least recently used given up first."""
+    """A bounded number of answers; the least recently used one is dropped first."""
 
     def __init__(self, entries: int):
         self.entries = entries

@@ -1,17 +1,17 @@
-"""Nets with known answers, and nets that misbehave: late, out of order, in bursts, never, or with
-an exception.
+"""Nets with known answers, and nets that misbehave.
 
     FakePolicy({40: 0.9})               0.9 for point 40, the rest even
-    FakeValue(lambda own, other: ...)   a value from the stones of the player to move and of the opponent, bool [points];
-                                        with `black=True` Black's value from Black's and White's stones
+    FakeValue(lambda own, other: ...)   a value from the stones of the player to move and of the
+                                        opponent, bool [points]; with `black=True` Black's value
+                                        from Black's and White's stones
     Late(net, 0.1)                      0.1 s an answer
-    Uneven(net, seed)                   now at once and now late, so that two such nets answer in no order
+    Uneven(net, seed)                   at once or late, at random: two such nets answer in no order
     Bursts(net, 5, 0.2)                 five answers at once, then a pause
-    Silent(net, after=3)                never again after three answers; `release` lets it go
+    Silent(net, after=3)                no answer after the first three, until `release` is set
     Broken(net, after=3)                raises after three answers
 
-They answer without torch, for every board size, and the same for every symmetry; `positions` and
-`calls` count.
+They need no torch, and answer for every board size and the same for every symmetry. `positions`
+and `calls` count what they were asked.
 """
 
 import threading

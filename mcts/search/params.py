@@ -1,15 +1,17 @@
-"""`SearchParams`: every number that a search can be told, with its range, and which symbol of the
-paper it is.
+"""`SearchParams`: the parameters of a search, with their ranges and the symbols of the paper.
 
     lam      lambda, the weight of rollouts against the value net
     c_puct   c_puct, the weight of priors against results
-    n_vl     n_vl, visits counted as lost while a simulation is under way
+    n_vl     n_vl, visits counted as lost while a simulation is in flight
     n_thr    n_thr, visits after which a position gets moves of its own
     beta     beta, the power that flattens the policy net's answers
 
-The four switches turn a part off where there is one; a search that lacks a part does without it in
-the same way: without a value net lambda is 1, without rollouts 0, without both the policy is
-played, without a policy net the placeholders stay.
+Four switches turn parts off. A part that is off and one that is missing have the same effect:
+
+    no value net                    lambda is 1
+    no rollouts                     lambda is 0
+    neither of them                 no search: the move with the highest prior
+    no policy net                   placeholder priors stay
 """
 
 import math
@@ -28,9 +30,9 @@ class SearchParams:
     n_thr: int = 40
     n_thr_adjusts: bool = True  # n_thr is where it begins, and follows how much the nets can answer
     beta: float = 1.0  # > 0; below 1 flattens the policy net's priors, above 1 sharpens them
-    # a move never tried counts as its position does less this; larger tries fewer moves
+    # the Q of an untried move is that of its position less this; larger tries fewer moves
     fpu_reduction: float = 0.0
-    # 0..1; of a pass in a game as long as the board has points; less the younger the game
+    # 0..1; prior of a pass in a game with as many moves as the board has points; less before
     pass_prior: float = 0.03
 
     policy_net: bool = True  # use the policy net
@@ -38,23 +40,23 @@ class SearchParams:
     rollouts: bool = True  # use rollouts
     tree_policy: bool = True  # placeholder priors from the tree policy; else they are uniform
 
-    threads: int = 2  # >= 1; that do rollouts
-    # >= 1; a call of the compiled loops and a piece of a thread's work; larger costs less and sees
-    # less
+    threads: int = 2  # >= 1; for rollouts
+    # >= 1; leaves of one descent, which a thread plays to the end; larger costs less time, but
+    # leaves are chosen with less knowledge
     leaves: int = 32
-    batch: int = 8  # >= 1; positions that a net is shown at once, at most
-    # >= 1; positions that wait for a net or are in its work; larger keeps it busier and answers
-    # later
+    batch: int = 8  # >= 1; positions that a net is asked for at once, at most
+    # >= batch; requests that wait for a net or are in work; larger keeps it busier, but answers
+    # come later
     queue: int = 16
-    # how a net sees a position: turned at random, as it is (none), or the mean of all eight
+    # orientation in which a net sees a position: random, none, or mean (of all eight answers)
     symmetry: str = "random"
     cache: int = 20_000  # >= 0; answers of each net that are remembered, 1.5 KB each for the policy
     nodes: int = 50_000  # >= 1; positions with moves of their own in the store, 8 KB each on 19x19
-    # seconds > 0; a net that answers nothing for so long when all else is done is given up
+    # seconds > 0; a net is given up if it is silent for so long and nothing else is in flight
     patience: float = 10.0
 
     seed: int = 0  # >= 0; of symmetries, rollouts and ties
-    # everything in turn, in one thread: with a number of simulations and a seed, repeatable
+    # do everything in turn, in one thread: then a number of simulations and a seed repeat a search
     deterministic: bool = False
 
     def __post_init__(self) -> None:
@@ -69,8 +71,9 @@ class SearchParams:
             if getattr(self, name) == 0:
                 raise ValueError(f"search parameter {name}=0: more than 0 is possible")
         if self.symmetry not in SYMMETRY_MODES:
+            modes = ", ".join(SYMMETRY_MODES)
             raise ValueError(
-                f"search parameter symmetry={self.symmetry}: one of {', '.join(SYMMETRY_MODES)} is possible"
+                f"search parameter symmetry={self.symmetry}: one of {modes} is possible"
             )
         if self.queue < self.batch:
             raise ValueError(
@@ -83,16 +86,26 @@ class SearchParams:
 
 
 RANGES = (
-    ("lam", 0, 1), ("c_puct", 0, math.inf), ("n_vl", 0, 1000), ("n_thr", 0, 10**9), ("beta", 0, math.inf),
-    ("fpu_reduction", -2, 2), ("pass_prior", 0, 1), ("threads", 1, 1024), ("leaves", 1, 4096), ("batch", 1, 4096),
-    ("queue", 1, 65536), ("cache", 0, 10**9), ("nodes", 1, 10**7), ("patience", 0, math.inf), ("seed", 0, 2**63 - 1),
-)  # fmt: skip
+    ("lam", 0, 1),
+    ("c_puct", 0, math.inf),
+    ("n_vl", 0, 1000),
+    ("n_thr", 0, 10**9),
+    ("beta", 0, math.inf),
+    ("fpu_reduction", -2, 2),
+    ("pass_prior", 0, 1),
+    ("threads", 1, 1024),
+    ("leaves", 1, 4096),
+    ("batch", 1, 4096),
+    ("queue", 1, 65536),
+    ("cache", 0, 10**9),
+    ("nodes", 1, 10**7),
+    ("patience", 0, math.inf),
+    ("seed", 0, 2**63 - 1),
+)
 
 
 def check_kind(name: str, value: Any, kind: type) -> None:
-    """A configuration file may say 5 where a number with a fraction is expected, and nothing else
-    that is not meant.
-    """
+    """Raise ValueError for a value of another type; a whole number may stand for a float."""
     fits = isinstance(value, (int, float) if kind is float else kind) and (
         kind is bool or not isinstance(value, bool)
     )

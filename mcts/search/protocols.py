@@ -1,13 +1,11 @@
-"""What the parts of play agree on: who answers for positions, who thinks, what thinking is limited
-by and what it reports.
+"""Protocols of play: nets and thinkers, the limits of thinking, and its reports.
 
-    net        planes of many positions -> log-probabilities or values    (models/answering/inference.py has such ones)
-    thinker    a board -> a report                                        (search.py; policy_player.py without a search)
-    player     a game, clocks and manners around a thinker                (player.py; engine.py speaks for it)
+    net        planes of many positions -> log-probabilities or values
+    thinker    a board -> a report; `Search`, or a player that does not search
+    player     a game, with clocks and manners, around a thinker
 
-Points are 0..360 row by row from the top left, 361 is pass. Values are from -1 to +1 for the
-player to move at the root, and so are values of candidates: +1 says that who is to move will win
-by this move.
+Points are 0..360 row by row from the top left, 361 is pass. Values are from -1 to +1, from the
+view of the player to move at the root. For candidates, too: +1 means that the move wins.
 """
 
 import threading
@@ -21,19 +19,26 @@ from data.game.board import Board
 
 
 class Net(Protocol):
-    """Packed planes uint8 [batch, points, 6] and who is to move int8 [batch] -> log-probabilities
-    float32 [batch, points] of a policy net, values float32 [batch] of a value net. With `turns`
-    uint8 [batch], each is seen turned by that symmetry.
+    """A policy net or a value net.
 
-    One that has a method `fits(size)` is asked before a game whether it answers for such boards.
-    One with a true `hears_komi` is given `komi`, float [batch], in points for White, besides.
+    It may have a method `fits(size)`, which tells whether it answers for boards of that size. If
+    it has a true attribute `hears_komi`, `answer_packed` gets another argument: `komi` float32
+    [batch], in points for White.
     """
 
     name: str
 
     def answer_packed(
         self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None
-    ) -> np.ndarray: ...
+    ) -> np.ndarray:
+        """Answer for packed planes uint8 [batch, points, 6] and players to move int8 [batch].
+
+        With `turns` uint8 [batch], the net sees each position turned by that symmetry.
+
+        Returns log-probabilities float32 [batch, points] (a policy net), or values float32 [batch]
+        for the player to move (a value net).
+        """
+        ...
 
 
 def hears_komi(net: Net) -> bool:
@@ -41,21 +46,20 @@ def hears_komi(net: Net) -> bool:
 
 
 def told_komi(net: Net, komi: Sequence[float]) -> dict[str, np.ndarray]:
-    """The argument `komi` of `answer_packed`, for a net that hears it."""
+    """The argument `komi` of `answer_packed`, if the net takes it."""
     return {"komi": np.array(komi, np.float32)} if hears_komi(net) else {}
 
 
 @dataclass
 class Limits:
-    """Thinking ends at whichever comes first; with none of them it goes on until `stop` is set."""
+    """Thinking ends at the first of these limits; without any, when `stop` is set."""
 
     simulations: int | None = None
     seconds: float | None = None
     stop: threading.Event = field(default_factory=threading.Event)
-    settle: bool = False  # whether thinking may end as soon as more of it would not change the move
-    # seconds more, if at their end the move most looked at is not the one of the best value
-    extra: float = 0.0
-    # the first move is one of these, at least one of them legal; None: any
+    settle: bool = False  # whether thinking may end when more of it would not change the move
+    extra: float = 0.0  # seconds more if, at the end, another move than the most visited is better
+    # moves to choose from, at least one of them legal; None: all
     only: frozenset[int] | None = None
 
 
@@ -64,9 +68,9 @@ class Candidate:
     move: int  # a point, or PASS
     visits: int
     prior: float
-    value: float  # Q: the mix of the two below that chose
-    net_value: float  # mean of the value net, NaN where it said nothing
-    rollout_value: float  # mean of rollouts, NaN where there were none
+    value: float  # Q: the mix of the two below by which moves are chosen
+    net_value: float  # mean of the value net, NaN if it gave no answer
+    rollout_value: float  # mean of rollouts, NaN if there were none
     line: tuple[int, ...]  # this move and what is expected to follow it
 
     def winrate(self) -> float:
@@ -75,18 +79,16 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Report:
-    """What a thinker has found out so far; `candidates` the best first, never empty: pass is a
-    move.
-    """
+    """What a thinker has found out so far."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Candidate, ...]  # the best first; never empty, since pass is a move
     value: float
     simulations: int
     seconds: float
-    # float32 [points], +1 Black's ... -1 White's, mean over rollouts
+    # float32 [points], mean over rollouts: from +1 (Black's point) to -1 (White's point)
     owner: np.ndarray | None = None
-    errors: tuple[str, ...] = ()  # what broke while thinking went on without it, a line each
-    kept: int = 0  # visits from before, which those of the candidates count besides
+    errors: tuple[str, ...] = ()  # a line for each part that failed while thinking went on
+    kept: int = 0  # visits from earlier searches; those of candidates include them
     extra: float = 0.0  # seconds granted beyond `Limits.seconds`
 
     @property
@@ -103,19 +105,19 @@ class Thinker(Protocol):
     def think(
         self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0
     ) -> Report:
-        """`watch` is called with what is known every so many seconds, from the thread that called.
+        """Think about a board, which is not changed; it also gives komi and history.
 
-        What was found out about moves that were played meanwhile is used again. The board, which
-        also tells komi and history, is not changed.
+        Calls `watch` with a report every `every` seconds, in the caller's thread. What earlier
+        calls found out about this position is used again.
         """
         ...
 
     def at_once(self, board: Board, seconds: float) -> Report:
-        """The best that can be said within so many seconds, which are a fraction of one."""
+        """Report within so many seconds, which are a fraction of one."""
         ...
 
     def forget(self) -> None:
-        """Begin anew: nothing that was found out before may change what comes."""
+        """Forget what was found out, so that it does not influence later reports."""
         ...
 
     def close(self) -> None: ...

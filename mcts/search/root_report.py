@@ -1,5 +1,6 @@
-"""What a tree knows of its root, as a `Report`: from Black's view to that of the player to move,
-the best move first.
+"""`make_report`: what a tree knows of its root, as a `Report`.
+
+Turns values from Black's view to that of the player to move, and puts the best move first.
 """
 
 import numpy as np
@@ -23,10 +24,11 @@ def make_report(
     owner: np.ndarray | None,
     errors: tuple[str, ...],
 ) -> Report:
-    """`searched`: by visits; else the priors are all there is.
+    """Report on the root of a tree.
 
-    `valued`: a value net answers; without one the ends of games, which count as its answers, are
-    not told as such.
+    searched    order candidates by visits; without, by priors, since there is nothing else
+    valued      whether a value net answers; without one, net values are NaN, although ends of
+                games count as values in the tree
     """
     colour = int(tree.store.nodes["to_play"][ROOT])
     value = colour * tree.means(np.array([ROOT_EDGE], np.uint32)).item()
@@ -39,7 +41,7 @@ def make_report(
 
 
 def candidates_of(tree: Tree, colour: int, parent: float, valued: bool) -> list[Candidate]:
-    """The root's moves; one never tried is worth what the position is, `parent`."""
+    """The root's moves; an untried one gets the value of the position, `parent`."""
     moves = tree.moves_of(ROOT).view(np.ndarray)
     edges = np.ascontiguousarray(moves["edge"])  # as the kernels are compiled for
     tried = edges > 0
@@ -67,16 +69,12 @@ def candidates_of(tree: Tree, colour: int, parent: float, valued: bool) -> list[
 
 
 def by_visits(tree: Tree, candidate: Candidate) -> tuple[bool, int, float, float]:
-    """Most visits first; before all, a pass that ends the game won: of no other move so much is
-    certain.
-    """
+    """Most visits first; but a pass that ends the game won comes before all others."""
     return not wins_by_pass(tree, candidate), -candidate.visits, -candidate.value, -candidate.prior
 
 
 def by_priors(tree: Tree, candidate: Candidate) -> tuple[int, float]:
-    """A pass that wins, then what is sensible, the highest prior first, then a pass, then own
-    eyes.
-    """
+    """A pass that wins, sensible moves by their priors, any other pass, then own eyes."""
     if candidate.move == PASS:
         return (0 if wins_by_pass(tree, candidate) else 2), 0.0
     record = tree.boards[0]
@@ -85,5 +83,6 @@ def by_priors(tree: Tree, candidate: Candidate) -> tuple[int, float]:
 
 
 def wins_by_pass(tree: Tree, candidate: Candidate) -> bool:
+    """Whether it is a pass that ends the game, which the player to move has won."""
     ends = candidate.move == PASS and tree.store.nodes["passes"][ROOT] == 1
     return bool(ends and candidate.visits and candidate.value == 1)

@@ -1,20 +1,18 @@
-"""What comes back from a leaf: rollouts and values, counted on every edge up to the root, and
-virtual visits taken off.
+"""Backing up: results of rollouts and values, added to every edge from a leaf to the root.
 
-Sums are from Black's view; answers of the value net were turned to it before (in `search.py`).
+Virtual loss comes off in the same step. Sums are from Black's view; answers of the value net were
+turned to it before.
 """
 
 import numpy as np
 
 from data.base.jit import kernel
-from mcts.tree.store_kernels import KNOWN, NONE, ROLL, ROOT_EDGE, UNASKED
+from mcts.tree.store_kernels import KNOWN, NONE, ROOT_EDGE, UNASKED
 
 
 @kernel
 def add_rollout(store, leaf, z):
-    """A rollout from the position of `leaf` ended: its result z up to the root, and its virtual
-    loss off.
-    """
+    """Back up the result z of a rollout from `leaf`, and take off its virtual loss."""
     n_vl = store.head[0].n_vl
     e = leaf
     child = store.edges[e].child
@@ -36,8 +34,9 @@ def add_rollout(store, leaf, z):
 
 @kernel
 def add_value(store, leaf, value, times, ends):
-    """A value of the position of `leaf` up to the root; if it `ends` so many simulations, their
-    virtual loss comes off.
+    """Back up a value of `leaf`, counted `times`.
+
+    If it `ends` so many simulations, their virtual loss comes off.
     """
     n_vl = store.head[0].n_vl * times
     e = leaf
@@ -62,7 +61,7 @@ def add_value(store, leaf, value, times, ends):
 
 @kernel
 def take_back(store, leaf):
-    """A simulation that was begun is not finished."""
+    """Undo the start of a simulation: it does not count, and its virtual loss comes off."""
     head = store.head[0]
     head.started -= 1
     e = leaf
@@ -78,7 +77,7 @@ def take_back(store, leaf):
 
 @kernel
 def finish_terminal(store, leaf):
-    """The game is over at the leaf: its true result to both sums."""
+    """Back up the true result of a game that is over at the leaf, to both sums."""
     head = store.head[0]
     result = np.float64(store.edges[leaf].value)
     head.finished += 1
@@ -89,26 +88,25 @@ def finish_terminal(store, leaf):
 
 @kernel
 def finish_rollouts(store, leaves, count, balances):
-    """Back up what the rollouts of `leaves` ended with: Black's area less White's, int32, komi not
-    yet counted.
-    """
+    """Back up the rollouts of `leaves`: `balances` int32 are Black's area less White's, no komi."""
     head = store.head[0]
     for k in range(np.uint64(count)):
-        if leaves[k].work & ROLL:
+        if leaves[k].roll:
             add_rollout(store, leaves[k].edge, np.sign(balances[k] - head.komi))
             head.finished += 1
 
 
 @kernel
 def cancel_rollouts(store, leaves, count):
+    """Undo the start of simulations whose rollouts were not played."""
     for k in range(np.uint64(count)):
-        if leaves[k].work & ROLL:
+        if leaves[k].roll:
             take_back(store, leaves[k].edge)
 
 
 @kernel
 def finish_value(store, e, value):
-    """A value net's answer, already from Black's view."""
+    """Back up a value net's answer, already from Black's view."""
     head = store.head[0]
     edge = store.edges[e]
     edge.value = value
@@ -123,7 +121,7 @@ def finish_value(store, e, value):
 
 @kernel
 def cancel_value(store, e):
-    """Nobody answers: what waited for the value is not finished, and it may be asked for again."""
+    """Undo the request for a value, and the start of the simulations that waited for it."""
     edge = store.edges[e]
     edge.state = UNASKED
     while edge.waiting > 0:

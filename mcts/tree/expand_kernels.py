@@ -1,5 +1,6 @@
-"""New nodes: which moves a position has, superko heeded, and their priors, the tree policy's until
-the net's come.
+"""New nodes: the legal moves of a position, by superko too, and their priors.
+
+Priors are placeholders of the tree policy until those of the net come.
 """
 
 import numpy as np
@@ -10,10 +11,8 @@ from data.game.area_kernels import area
 from data.game.board_kernels import VERTICES, WHITE_TO_PLAY, to_vertex
 from data.game.coords import EMPTY, PASS
 from data.game.legality_kernels import hash_after, is_suicide
-from mcts.rollouts.uniform_kernels import is_sensible
 from mcts.tree.store_kernels import (
     ANSWERED,
-    GROW,
     MAX_DEPTH,
     NONE,
     PLACEHOLDER,
@@ -33,20 +32,17 @@ EARLY_PASS = 0.01  # times `pass_prior`: in the opening
 
 @kernel
 def expand_all(store, boards, leaves, count, weights):
-    """`expand` each leaf that is to grow, and ask for its priors."""
+    """`expand` each leaf that is to grow, and ask the policy net for its priors."""
     for k in range(np.uint64(count)):
-        if leaves[k].work & GROW and expand(
-            store, boards, k + np.uint64(1), leaves[k].edge, weights[k]
-        ):
+        if leaves[k].grow and expand(store, boards, k + np.uint64(1), leaves[k].edge, weights[k]):
             want(store, leaves[k].edge, POLICY)
 
 
 @kernel
 def expand(store, boards, i, e, weights):
-    """Make the position of edge e, which board i holds, a node with `weights` float32 [points] as
-    placeholder priors.
+    """Make the position of edge e, which is on board i, a node; returns whether there was room.
 
-    Returns whether there was room.
+    `weights` float32 [points] become placeholder priors.
     """
     head = store.head[0]
     edge = store.edges[e]
@@ -83,9 +79,7 @@ def expand(store, boards, i, e, weights):
 
 @kernel
 def list_moves(store, b, n, weights):
-    """Write the legal moves and the pass with their placeholder priors, in random order; returns
-    how many.
-    """
+    """Write the legal moves in random order, then the pass, with priors; returns how many."""
     head = store.head[0]
     first = store.nodes[n].first
     before = np.empty(MAX_DEPTH + 1, np.uint64)
@@ -118,8 +112,9 @@ def list_moves(store, b, n, weights):
 
 @kernel
 def pass_prior(b, full):
-    """Small while the board is empty, `full` in a game as long as the board has points, or on a
-    board that is full.
+    """Prior of a pass: small on an empty board, `full` at the end of a game.
+
+    A game ends here with a full board, or with as many moves as the board has points.
     """
     points = np.float64(b.side) * b.side
     late = min(1.0, max(b.ply / points, 1 - b.n_empty / points))
@@ -128,12 +123,13 @@ def pass_prior(b, full):
 
 @kernel
 def position_key(b, ko_rule):
+    """Hash of a position as the superko rule compares it."""
     return b.hash ^ WHITE_TO_PLAY if ko_rule == SITUATIONAL and b.to_play == -1 else b.hash
 
 
 @kernel
 def keys_above(store, n, keys):
-    """The positions from node n up to the root, as superko sees them; returns how many."""
+    """Write the keys of the positions from node n up to the root; returns how many."""
     count = np.uint64(0)
     while count < len(keys):
         keys[count] = store.nodes[n].key
@@ -146,9 +142,7 @@ def keys_above(store, n, keys):
 
 @kernel
 def may_play(store, b, v, before, depth):
-    """Whether the rules allow a stone on the empty vertex v: no suicide, and no position that was
-    there before.
-    """
+    """Whether the rules allow a stone on the empty vertex v: no suicide, no repeated position."""
     colour = b.to_play
     if is_suicide(b, v, colour):
         return False
@@ -171,9 +165,9 @@ def may_play(store, b, v, before, depth):
 
 @kernel
 def remember(history, keys):
-    """Fill an empty hash table, at least twice as long as there are keys.
+    """Fill an empty hash table, which has at least twice as many places as there are keys.
 
-    An empty board (0) never comes back.
+    The key of an empty board, 0, cannot be kept, and need not be: that board never comes back.
     """
     mask = np.uint64(len(history) - 1)
     for k in range(len(keys)):
@@ -184,20 +178,10 @@ def remember(history, keys):
 
 
 @kernel
-def uniform_weights(boards, leaves, count, weights):
-    """1 for each sensible move, of the boards 1.. whose leaf is to grow."""
-    for k in range(np.uint64(count)):
-        if leaves[k].work & GROW:
-            b = boards[k + np.uint64(1)]
-            for point in range(np.uint32(b.side) * np.uint32(b.side)):
-                v = to_vertex(point, b.side)
-                weights[k, point] = b.colour[v] == EMPTY and is_sensible(b, v, b.to_play)
-
-
-@kernel
 def replace_priors(store, n, answers):
-    """Log-probabilities float32 [points] of a policy net, flattened by beta, in place of the
-    placeholders; pass keeps its own.
+    """Replace the placeholder priors of node n by a policy net's answer: p ** beta, normalized.
+
+    `answers` are log-probabilities float32 [points]. The pass keeps its prior.
     """
     head = store.head[0]
     node = store.nodes[n]

@@ -1,19 +1,28 @@
-"""The tree as flat arrays: what stands in them, and the loops that handle one record.
+"""The tree as flat arrays: their fields, and the loops that handle one record.
 
-A *node* is a position that has moves of its own. Its moves are a slice of `moves`; the first
-`opened` of them were tried and have an *edge*, where the statistics stand; behind them stands the
-best of the rest, the only one that can be tried next, since moves never tried differ in nothing
-but their prior. So a choice looks at tried moves only, and the store holds 12 bytes for a move and
-48 more for a tried one. The root is node 0, and the edge into it, which no move belongs to, edge
-0; everywhere else 0 means that there is none.
+    node    a position that has moves of its own, a slice of `moves`
+    move    a legal move of a node, with its prior
+    edge    the statistics of a move that was tried
 
-Sums are from Black's view. Virtual visits stand apart from the real ones and enter where a child
-is chosen:
+The first `opened` moves of a node were tried and have edges. The next one has the highest prior of
+the rest: it is the only one that can be tried next, since untried moves differ in their priors
+alone. So a choice looks at tried moves and one more. A move takes 12 bytes, a tried one 48 more.
 
-    n_r, w_r    N_r, W_r: rollouts that went through the edge, and their results
-    n_v, w_v    N_v, W_v: values likewise
-    virtual     n_vl for each simulation under way
-    lam = 0     counts visits by values (`by_values`): each simulation then ends with a value, and none with a rollout
+The root is node 0. The edge into it is edge 0, which belongs to no move; everywhere else 0 means
+that there is no node or no edge.
+
+Symbols of the paper (Silver et al., 2016), and where they are kept. Sums are from Black's view:
+
+    N_r, W_r    EDGE.n_r, w_r       rollouts that went through the edge, and the sum of results
+    N_v, W_v    EDGE.n_v, w_v       the same of values of the value net
+    P           MOVE.prior
+    n_vl        HEAD.n_vl           visits counted as lost for each simulation in flight; their sum
+                                    is EDGE.virtual, apart from the real visits
+    lambda      HEAD.lam            weight of rollouts; with 0 visits are counted by values
+                                    (`by_values`), and each simulation ends with a value
+    c_puct      HEAD.c_puct
+    n_thr       HEAD.n_thr          visits after which a leaf gets a node
+    beta        HEAD.beta           power that flattens the policy net's priors
 """
 
 from typing import NamedTuple
@@ -26,14 +35,13 @@ from data.game.coords import PASS
 ROOT = 0
 ROOT_EDGE = 0
 NONE = 0  # as a child, or as the edge of a move
-GONE = 0xFFFFFFFF  # in maps from old to new indices
+GONE = 0xFFFFFFFF  # in maps from old to new indices: not kept
 
 MAX_DEPTH = 1000  # edges of a path; only tiny boards come near
 
-UNASKED, ASKED, KNOWN, TERMINAL = 0, 1, 2, 3  # what is known of the value of an edge's position
-PLACEHOLDER, AWAITED, ANSWERED = 0, 1, 2  # whose priors a node has
-ROLL, GROW = 1, 2  # what is to be done with a leaf's board
-POLICY, VALUE = 0, 1  # what is wanted of a position: kinds of nets
+UNASKED, ASKED, KNOWN, TERMINAL = 0, 1, 2, 3  # states of the value of an edge's position
+PLACEHOLDER, AWAITED, ANSWERED = 0, 1, 2  # priors: the tree policy's (twice), the net's
+POLICY, VALUE = 0, 1  # kinds of nets
 POSITIONAL, SITUATIONAL, SIMPLE = 0, 1, 2  # ko rules
 
 HEAD = np.dtype(
@@ -56,9 +64,9 @@ HEAD = np.dtype(
         ("finished", np.int64),
         ("depth_sum", np.int64),  # of started simulations
         ("room", np.int32, 2),  # requests that each kind of net can still take
-        ("refused", np.int32, 2),  # requests not made for lack of it
+        ("refused", np.int32, 2),  # requests not made for lack of room
         ("n_wants", np.uint32),
-        ("n_growing", np.uint32),  # leaves of the last call that are to grow
+        ("n_growing", np.uint32),  # leaves of the last descent that are to grow
     ],
     align=True,
 )
@@ -86,7 +94,7 @@ EDGE = np.dtype(
     [
         ("w_r", np.float64),
         ("w_v", np.float64),
-        ("value", np.float32),  # of the position behind it, Black's view, where KNOWN or TERMINAL
+        ("value", np.float32),  # of the position behind it, for Black, if KNOWN or TERMINAL
         ("n_r", np.int32),
         ("n_v", np.int32),
         ("virtual", np.int32),
@@ -101,7 +109,15 @@ EDGE = np.dtype(
 )
 MOVE = np.dtype([("prior", np.float32), ("edge", np.uint32), ("move", np.uint16)], align=True)
 WANT = np.dtype([("edge", np.uint32), ("kind", np.uint8)], align=True)
-LEAF = np.dtype([("edge", np.uint32), ("work", np.uint8), ("depth", np.uint16)], align=True)
+LEAF = np.dtype(
+    [
+        ("edge", np.uint32),
+        ("roll", np.bool_),  # a rollout is to be played from it
+        ("grow", np.bool_),  # it is to get moves of its own
+        ("depth", np.uint16),  # turns from the root to it
+    ],
+    align=True,
+)
 
 
 class Store(NamedTuple):
@@ -110,14 +126,14 @@ class Store(NamedTuple):
     edges: np.ndarray  # EDGE
     moves: np.ndarray  # MOVE
     wants: np.ndarray  # WANT
-    # uint64 [a power of two]: hash table of positions before the root, 0 where nothing stands
+    # uint64 [a power of two]: hash table of positions before the root, 0 where it is empty
     history: np.ndarray
     random: np.ndarray  # uint64 [1]
 
 
 @kernel
 def want(store, e, kind):
-    """Ask a net for the position behind an edge, if it has room."""
+    """Ask a net for the position behind an edge, if it has room; returns whether it has."""
     head = store.head[0]
     if head.room[kind] <= 0 or head.n_wants >= len(store.wants):
         head.refused[kind] += 1
@@ -151,8 +167,9 @@ def clear_edge(edge):
 
 @kernel
 def bring_best(store, n):
-    """Put the best move never tried behind the tried ones: the answer to a pass first of all, else
-    the highest prior.
+    """Put the best untried move right after the tried ones.
+
+    That is the one with the highest prior; but the first answer to a pass is a pass.
     """
     node = store.nodes[n]
     at = np.uint64(node.opened)
@@ -180,3 +197,48 @@ def swap(moves, i, j):
     moves[j].move = move
     moves[j].prior = prior
     moves[j].edge = edge
+
+
+@kernel
+def keep_below(store, top, node_map, edge_map):
+    """Make the position of edge `top`, which has a node, the root; free all that is not below it.
+
+    What is kept slides down and keeps its order: a node always comes after its parent. The maps,
+    uint32 [nodes] and [edges], are working space.
+    """
+    head, nodes, edges, moves = store.head[0], store.nodes, store.edges, store.moves
+    root = edges[top].child
+    n_nodes = np.uint32(0)
+    for i in range(head.n_nodes):
+        node_map[i] = GONE
+        if i == root or (i > root and node_map[edges[nodes[i].parent].node] != GONE):
+            node_map[i] = n_nodes
+            n_nodes += np.uint32(1)
+    n_edges = np.uint32(1)
+    edges[ROOT_EDGE] = edges[top]
+    edges[ROOT_EDGE].node = ROOT
+    edges[ROOT_EDGE].child = ROOT
+    edge_map[ROOT_EDGE] = ROOT_EDGE
+    for j in range(np.uint32(1), head.n_edges):
+        edge_map[j] = GONE
+        if node_map[edges[j].node] != GONE:
+            edge_map[j] = n_edges
+            edges[n_edges] = edges[j]
+            edges[n_edges].node = node_map[edges[j].node]
+            edges[n_edges].child = node_map[edges[j].child] if edges[j].child != NONE else NONE
+            n_edges += np.uint32(1)
+    n_moves = np.uint32(0)
+    for i in range(root, head.n_nodes):
+        if node_map[i] == GONE:
+            continue
+        first = nodes[i].first
+        for k in range(np.uint32(nodes[i].count)):
+            moves[n_moves + k] = moves[first + k]
+            moves[n_moves + k].edge = edge_map[moves[first + k].edge]
+        nodes[i].parent = ROOT_EDGE if i == root else edge_map[nodes[i].parent]
+        nodes[i].first = n_moves
+        n_moves += np.uint32(nodes[i].count)
+        nodes[node_map[i]] = nodes[i]
+    head.n_nodes = n_nodes
+    head.n_edges = n_edges
+    head.n_moves = n_moves

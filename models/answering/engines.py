@@ -1,12 +1,12 @@
 """What computes a net's answers: torch or onnxruntime.
 
-One method, `run`: planes uint8 [batch, size, size, planes] to float32.
-
-NHWC is what the loader's kernel writes and what convolutions on a CPU like best, so nothing is
-copied on the way. Engines may be called from several threads at once.
+Engines have one method, `run`: planes uint8 [batch, size, size, planes] -> float32. NHWC is what
+the loader's kernel writes and what convolutions on a CPU are fastest with, so nothing is copied.
+Engines may be called from several threads at once.
 """
 
 import copy
+import importlib.util
 import re
 from typing import Any, Protocol
 
@@ -19,8 +19,7 @@ from models.answering.onnx_sizes import Sizes
 from models.files.card import Card, NetFileError
 from models.files.interface import INPUT, SIDE
 
-# torch takes most of a second to import, and who plays with an ONNX file has no need of it: only
-# functions import it.
+# Only functions import torch: it takes most of a second, and ONNX files do without.
 
 # int8 and onnx run in onnxruntime, bf16 and fp32 in torch
 ENGINES = ("auto", "int8", "onnx", "bf16", "fp32")
@@ -63,8 +62,9 @@ class TorchEngine:
 
 
 class OnnxEngine:
-    """`content` is an ONNX file as bytes, looked through before onnxruntime is given it:
-    `onnx_check.py`, and `onnx_sizes.py`.
+    """onnxruntime on an ONNX file, given as bytes.
+
+    `onnx_check.py` and `onnx_sizes.py` check the file before onnxruntime reads it.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class OnnxEngine:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads or compute_cores()
         options.inter_op_num_threads = 1
-        options.log_severity_level = 4  # what goes wrong is raised, too
-        # and not its own, which nobody looked through
+        options.log_severity_level = 4  # errors are raised, too
+        # not onnxruntime's own format, which was not checked
         options.add_session_config_entry("session.load_model_format", "ONNX")
-        # threads that wait leave the core to others
+        # waiting threads leave the core to others
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self.session = ort.InferenceSession(content, options, providers=providers(ort, device))
@@ -110,8 +110,9 @@ class OnnxEngine:
 
 
 def check_interface(inputs: list[Any], outputs: list[Any], card: Card) -> None:
-    """Raise unless one array goes in and one comes out, of the kinds that the card's net has;
-    batches are of any number.
+    """Raise `NetFileError` unless input and output are those of the card's net.
+
+    Each is one array, with batches of any size.
     """
     sides = [SIDE, SIDE] if card.least else [card.size, card.size]
     wanted = f"{INPUT} tensor(uint8) {['batch', *sides, len(card.planes)]}"
@@ -138,27 +139,26 @@ def check_interface(inputs: list[Any], outputs: list[Any], card: Card) -> None:
 
 
 def batch_name(shape: list[Any]) -> Any:
-    """`batch` where the first side of a shape has any name, so that it can be of any length."""
+    """Return `batch` if the first side of a shape has a name, which makes its length free."""
     return "batch" if shape and isinstance(shape[0], str) and shape[0] else (shape or [None])[0]
 
 
 def in_short(error: BaseException | str) -> str:
-    """The first line, of printable letters, cut where it gets long: names in it come from the
-    file.
-    """
+    """Return the first line, printable and cut: it may quote names from a stranger's file."""
     line = error if isinstance(error, str) else first_line(error)
     return "".join(letter if letter.isprintable() else "?" for letter in line)[:200]
 
 
 def for_answers(net: Any, card: Card, *, bf16: bool = False) -> Any:
-    """A copy of a net that only answers: ordinary convolutions with batch norm folded in,
-    channels-last, in bf16 if asked for.
+    """Return a copy of a net that only answers.
+
+    It has ordinary convolutions with batch norm folded in, channels-last, in bf16 if asked for.
     """
     import torch
     from torch import nn
     from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-    from models.files.checkpoint import plain_net
+    from models.nets.build import plain_net
 
     net = copy.deepcopy(plain_net(net, card.net)[0]).eval().requires_grad_(False)
     for module in list(net.modules()):
@@ -167,7 +167,7 @@ def for_answers(net: Any, card: Card, *, bf16: bool = False) -> Any:
                 conv, norm = module[k], module[k + 1]
                 if isinstance(conv, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
                     module[k], module[k + 1] = fuse_conv_bn_eval(conv, norm), nn.Identity()
-    if bf16:  # but for biases of points, which are added to the last map: they make fp32 of it
+    if bf16:  # the biases of points stay in fp32, and so does the sum of them and the last map
         for module in net.modules():
             if isinstance(module, nn.Conv2d | nn.Linear | nn.BatchNorm2d):
                 module.to(torch.bfloat16)
@@ -208,6 +208,10 @@ def onnxruntime() -> Any:
     return onnxruntime
 
 
+def can_run_onnx() -> bool:
+    return importlib.util.find_spec("onnxruntime") is not None
+
+
 def providers(ort: Any, device: str) -> list[Any]:
     if device == "cpu":
         return ["CPUExecutionProvider"]
@@ -215,5 +219,6 @@ def providers(ort: Any, device: str) -> list[Any]:
     if kind == "cuda" and "CUDAExecutionProvider" in ort.get_available_providers():
         return [("CUDAExecutionProvider", {"device_id": int(number or 0)}), "CPUExecutionProvider"]
     raise NetFileError(
-        f"device={device}: this onnxruntime has no support for it; choose engine=bf16, or device=cpu"
+        f"device={device}: this onnxruntime has no support for it; "
+        "choose engine=bf16, or device=cpu"
     )

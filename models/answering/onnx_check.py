@@ -1,10 +1,9 @@
-"""What an ONNX file may hold before onnxruntime is given it: the operators that `export.py`
-writes, and all its numbers.
+"""What an ONNX file may hold: the operators that `models/exporting` writes, and all its numbers.
 
 onnxruntime follows references to other files, runs loops of any length and makes arrays of any
-size. Nets need none of these. So a file is refused that refers to other files, has graphs inside
-graphs, functions or sparse tensors, or an operator of another kind. Raises `NetFileError`, one
-line.
+size. Nets need none of these. So a file is refused before onnxruntime reads it if it refers to
+other files, has graphs inside graphs, functions or sparse tensors, or any other operator. Raises
+`NetFileError`, one line.
 """
 
 from collections.abc import Iterator
@@ -16,20 +15,21 @@ from models.files.card import NetFileError
 # No operator here has a graph inside.
 OPERATORS = frozenset(
     """
-    Add Cast Concat Constant Conv DequantizeLinear Div Flatten Gather GatherND Gemm Identity Less LogSoftmax MatMul Mul Pow
-    QuantizeLinear Range ReduceMax ReduceMean ReduceSum Relu Reshape Shape Slice Sqrt Squeeze Sub Tanh Transpose Unsqueeze Where
+    Add Cast Concat Constant Conv DequantizeLinear Div Flatten Gather GatherND Gemm Identity Less
+    LogSoftmax MatMul Mul Pow QuantizeLinear Range ReduceMax ReduceMean ReduceSum Relu Reshape
+    Shape Slice Sqrt Squeeze Sub Tanh Transpose Unsqueeze Where
     """.split()  # noqa: SIM905  (40 quoted words are harder to read)
 )
 MOST_NODES = 10_000
 LARGEST_NUMBER = 64  # of attributes: kernels, paddings, axes
-# of attributes, too
+# lower limits of attributes
 LEAST = {"pads": 0, "kernel_shape": 1, "strides": 1, "dilations": 1, "group": 1}
 LARGEST_INTEGER = 4096  # of constants that shapes and ranges are made of
 LAST = (1 << 63) - 1  # as the end of a slice: all there is
 
 
 def check_onnx(content: bytes) -> Any:
-    """The model; how large its arrays get is for `onnx_sizes.py` to say."""
+    """Return the model. Raises `NetFileError`; `onnx_sizes.py` checks how large arrays get."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -44,7 +44,7 @@ def check_onnx(content: bytes) -> Any:
 
 
 def what_is_wrong(model: Any) -> str:
-    """Why this model is not run, or ''."""
+    """Return why this model is refused, or ''."""
     graph = model.graph
     if not graph.node:
         return "there is no net in it"
@@ -67,7 +67,8 @@ def what_is_wrong(model: Any) -> str:
         return f"it wants operators of {', '.join(map(repr, other))}"
     for node in graph.node:
         if node.op_type not in OPERATORS or node.domain not in ("", "ai.onnx"):
-            return f"the operator {node.domain + '.' * bool(node.domain) + node.op_type!r} is none that nets need"
+            name = node.domain + "." * bool(node.domain) + node.op_type
+            return f"the operator {name!r} is none that nets need"
         if any(attribute_is_wrong(attribute) for attribute in node.attribute):
             return f"{node.op_type} with an attribute of a size or kind that nets don't need"
     return next(
@@ -113,11 +114,12 @@ def tensors(graph: Any) -> Iterator[Any]:
 def what_is_wrong_with(tensor: Any) -> str:
     from onnx import numpy_helper
 
-    # also what onnxruntime takes for addresses in memory
+    # onnxruntime takes some of these for addresses in memory
     if tensor.data_location or tensor.external_data:
         return "some of its numbers are in another file"
     if any(side < 0 for side in tensor.dims) or prod(tensor.dims) > tensor.ByteSize():
-        return f"a tensor says it is of {' x '.join(map(str, tensor.dims))} numbers, which are not there"
+        sides = " x ".join(map(str, tensor.dims))
+        return f"a tensor says it is of {sides} numbers, which are not there"
     if tensor.data_type == tensor.INT64:
         try:
             numbers = numpy_helper.to_array(tensor).ravel().tolist()

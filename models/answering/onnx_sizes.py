@@ -1,9 +1,9 @@
-"""How large an ONNX graph's arrays get, and how much it computes, before onnxruntime is given it.
+"""How large an ONNX graph's arrays get, and how much it computes, before onnxruntime reads it.
 
-Shapes are carried from node to node by the rules that ONNX states for its operators. A few of
-these want numbers, not only shapes: where a board's side becomes the end of a range, or a part of
-another shape. Such numbers are carried, too. A graph is refused where a shape does not follow from
-that of its input, and where arrays or products are more than any net here has.
+Shapes are carried from node to node by the rules that ONNX states for its operators. Some rules
+depend on numbers, not only on shapes: a board's side may be the end of a range, or a part of
+another shape. Such numbers are carried, too. A graph is refused if a shape does not follow from
+that of its input, or if arrays or products are more than any net here has.
 """
 
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from models.files.card import NetFileError
 LARGEST = 1 << 24  # numbers of one array, for each position of a batch
 MOST = 1 << 30  # numbers that all nodes together read and write: 1,000 layers of 192 filters
 MOST_PRODUCTS = 1 << 38  # of convolutions and matrices
-FEW = 64  # numbers at most in what shapes are made of
+FEW = 64  # numbers at most in an array that shapes are made of
 
 Shape = tuple[int, ...]
 Values = dict[str, np.ndarray]
 
-# What shapes are made of, from the node's attributes and inputs.
+# Operators on the numbers that shapes are made of: of the node's attributes and its inputs.
 CARRIED: dict[str, Callable[..., Any]] = {
     "Identity": lambda about, x: x,
     "Mul": lambda about, x, y: x * y,
@@ -37,7 +37,7 @@ CARRIED: dict[str, Callable[..., Any]] = {
 
 
 class Sizes:
-    """Of a model whose operators, attributes and constants `onnx_check.py` has looked through."""
+    """The sizes of a model that `onnx_check.py` has accepted."""
 
     def __init__(self, model: Any):
         from onnx import defs, numpy_helper
@@ -52,7 +52,8 @@ class Sizes:
             ]
         except defs.SchemaError:
             raise NetFileError(
-                f"an ONNX file that is not run here: version {version} of ONNX has not all its operators"
+                f"an ONNX file that is not run here: "
+                f"version {version} of ONNX has not all its operators"
             ) from None
         self.constants = {
             entry.name: array_type(entry.data_type, entry.dims) for entry in graph.initializer
@@ -64,26 +65,27 @@ class Sizes:
         )
         self.values: Values = {entry.name: numpy_helper.to_array(entry) for entry in few}
         entries = (*graph.input, *graph.value_info, *graph.output)
-        self.said = {
+        self.stated = {
             entry.name: [side.dim_value or 0 for side in entry.type.tensor_type.shape.dim]
             for entry in entries
         }
         self.checked: set[Shape] = set()
 
     def check(self, shape: Shape) -> None:
-        """Raise `NetFileError` unless the net can be asked about planes of this shape.
+        """Raise `NetFileError` unless the net can answer for planes of this shape.
 
-        Batches are looked at by powers of two, so that a search, whose batches have many sizes,
-        waits for few checks.
+        Batch sizes are rounded up to powers of two, so that a search, whose batches have many
+        sizes, waits for few checks.
         """
         shape = (1 << (shape[0] - 1).bit_length(), *shape[1:])
         if shape in self.checked:
             return
-        takes = self.said[self.input]
+        takes = self.stated[self.input]
         if not fits(takes, shape):
             found = " x ".join(str(side or "any") for side in takes)
             raise NetFileError(
-                f"its input is of {found}, the card's net wants planes of {' x '.join(map(str, shape))}"
+                f"its input is of {found}, "
+                f"the card's net wants planes of {' x '.join(map(str, shape))}"
             )
         if problem := self.what_is_wrong(shape):
             raise NetFileError(f"an ONNX file that is not run here: {problem}")
@@ -107,31 +109,34 @@ class Sizes:
                 passed += sum(count(types[name]) for name in (*node.input, *given) if name)
                 products += count_products(node, about, types)
             except Exception as error:
-                # of ONNX, of numpy, and KeyError: each says that the graph is wrong
-                return f"how much {node.op_type} gives does not follow from the input ({type(error).__name__})"
+                # errors of ONNX, of numpy, and KeyError all mean that the graph is wrong
+                kind = type(error).__name__
+                return f"how much {node.op_type} gives does not follow from the input ({kind})"
             if largest > LARGEST * positions:
-                return f"{node.op_type} gives {largest:,} numbers, {LARGEST:,} for each position are the most"
+                most = f"{LARGEST:,} for each position are the most"
+                return f"{node.op_type} gives {largest:,} numbers, {most}"
             if passed > MOST * positions or products > MOST_PRODUCTS * positions:
-                return f"it computes more than nets need: {MOST:,} numbers or {MOST_PRODUCTS:,} products for each position"
+                most = f"{MOST:,} numbers or {MOST_PRODUCTS:,} products for each position"
+                return f"it computes more than nets need: {most}"
             if any(
-                name in self.said and not fits(self.said[name], shape_of(types[name]))
+                name in self.stated and not fits(self.stated[name], shape_of(types[name]))
                 for name in given
             ):
-                # which onnxruntime would believe
+                # onnxruntime would believe the file
                 return f"it says that {node.op_type} gives another size than it does"
         return ""
 
 
-def fits(said: list[int], shape: Shape) -> bool:
-    """Whether an array can have this shape where these sides were said of it; 0 is of any length."""
-    return not said or (
-        len(said) == len(shape)
-        and all(one in (0, other) for one, other in zip(said, shape, strict=True))
+def fits(stated: list[int], shape: Shape) -> bool:
+    """Whether a shape agrees with the sides that the file states; 0 is of any length."""
+    return not stated or (
+        len(stated) == len(shape)
+        and all(one in (0, other) for one, other in zip(stated, shape, strict=True))
     )
 
 
 def own(node: Any) -> Any:
-    """A copy, which does not keep all the model's weights in memory."""
+    """Return a copy, which does not keep all the model's weights in memory."""
     from onnx import NodeProto
 
     copy = NodeProto()
@@ -154,7 +159,7 @@ def array_type(kind: int, shape: Any) -> Any:
 
 
 def shape_of(kind: Any) -> Shape:
-    """Raise ValueError where a side is not known."""
+    """Return the sides. Raises ValueError if one is unknown."""
     sides = kind.tensor_type.shape.dim
     if not kind.tensor_type.HasField("shape") or not all(
         side.HasField("dim_value") and side.dim_value >= 0 for side in sides
@@ -168,19 +173,19 @@ def count(kind: Any) -> int:
 
 
 def infer(node: Any, schema: Any, types: dict[str, Any], values: Values) -> dict[str, Any]:
-    """The types of a node's outputs; raise KeyError where it hears what nobody gave."""
+    """Return the types of a node's outputs. Raises KeyError if an input comes from no node."""
     from onnx import numpy_helper, shape_inference
 
-    heard = {name: types[name] for name in node.input if name}
+    inputs = {name: types[name] for name in node.input if name}
     numbers = {
-        name: numpy_helper.from_array(values[name], name) for name in heard if name in values
+        name: numpy_helper.from_array(values[name], name) for name in inputs if name in values
     }
-    given = shape_inference.infer_node_outputs(schema, node, heard, numbers)
+    given = shape_inference.infer_node_outputs(schema, node, inputs, numbers)
     return {name: given[name] for name in node.output if name}
 
 
 def count_products(node: Any, about: dict[str, Any], types: dict[str, Any]) -> int:
-    """How often a convolution or a product of matrices multiplies."""
+    """Return how many multiplications a convolution or a product of matrices needs."""
     if node.op_type not in ("Conv", "Gemm", "MatMul"):
         return 0
     left, right, given = (shape_of(types[name]) for name in (*node.input[:2], node.output[0]))
@@ -190,7 +195,7 @@ def count_products(node: Any, about: dict[str, Any], types: dict[str, Any]) -> i
 
 
 def carry(node: Any, about: dict[str, Any], types: dict[str, Any], values: Values) -> None:
-    """Note the numbers that a node gives, if shapes may be made of them."""
+    """Keep the numbers that a node gives, if shapes may be made of them."""
     from onnx import numpy_helper
 
     output = node.output[0]
@@ -206,7 +211,7 @@ def carry(node: Any, about: dict[str, Any], types: dict[str, Any], values: Value
         ):
             values[output] = numpy_helper.to_array(about["value"])
     elif node.op_type in CARRIED and all(name in values for name in node.input if name):
-        with np.errstate(over="ignore"):  # it turns over there, too
+        with np.errstate(over="ignore"):  # onnxruntime wraps around, too
             found = np.asarray(
                 CARRIED[node.op_type](about, *(values[name] for name in node.input)), np.int64
             )

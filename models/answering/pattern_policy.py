@@ -1,22 +1,18 @@
-"""`PatternPolicy`: a rollout or tree policy as what answers, beside nets that see planes: for
-evaluation and comparison.
+"""`PatternPolicy`: a rollout or tree policy that answers like a net, for evaluation.
 
-It answers for positions of recorded games, by row of the games and ply, since its features want
-the moves before. Where it plays, `mcts/rollouts/policy.py` does the same in compiled loops.
+Its features depend on earlier moves, so it answers for positions of recorded games: a game's row
+and a ply. In play, `mcts/rollouts/policy.py` computes the same in compiled loops.
 """
-
-from pathlib import Path
 
 import numpy as np
 
 from data.dataset.games import Games
 from data.patterns.features import Tables
-from data.patterns.files import PatternWeights, read_patterns
+from data.patterns.files import PatternWeights
 from data.patterns.vocabulary import SLOT_NAMES
+from models.answering.inference import log_softmax
 from models.files.card import Card
-
-# the logit of moves that are illegal or fill an own eye: humans have played the latter
-UNLIKELY = -20.0
+from models.nets.limits import UNLIKELY
 
 
 class PatternPolicy:
@@ -35,20 +31,13 @@ class PatternPolicy:
             name, "policy", size, SLOT_NAMES[: self.tables.slots], net, len(patterns.weights)
         )
 
-    @staticmethod
-    def load(path: Path) -> "PatternPolicy":
-        patterns = read_patterns(path)
-        return PatternPolicy(
-            patterns, int(patterns.about.get("size", 19)), path.name.partition(".")[0]
-        )
-
     def answer_games(self, games: Games, rows: np.ndarray, plies: np.ndarray) -> np.ndarray:
-        """Log-probabilities float32 [positions, points] of the moves before which the given plies
-        stand.
+        """Return log-probabilities of the next move, float32 [positions, points].
+
+        `rows` are rows of the games, `plies` the number of moves already played in each.
         """
         features = self.tables.describe(games, rows, plies)
         logits = np.where(
             features[..., 0] > 0, self.patterns.weights[features].sum(2), np.float32(UNLIKELY)
         )
-        shifted = logits - logits.max(1, keepdims=True)
-        return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
+        return log_softmax(logits)

@@ -1,6 +1,6 @@
 """Which precision a device computes fastest with: `has_bf16(device)`.
 
-On a processor this is measured, because its flags do not tell: a processor may know bf16 while its
+On a processor this is measured, because its flags do not tell: a processor may have bf16 while its
 library does not use it (oneDNN under `ONEDNN_MAX_CPU_ISA`, torch without oneDNN), or uses it
 forward and not backward (ARM). Where bf16 is emulated, training is ten times slower than in fp32.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 ROUNDS = 5  # the fastest of them counts; 20 to 100 ms in all
 CHANNELS, BATCH, SIDE = 64, 4, 19  # a small layer of a small net
-HOPELESS = 2.0  # so many times slower than fp32 at first: not tried again
+HOPELESS = 2.0  # if bf16 is slower by this factor at first, it is not measured again
 AMPERE = (8, 0)  # compute capability of the first CUDA devices with fast bf16
 
 
@@ -29,8 +29,9 @@ def has_bf16(device: str, *, training: bool = False) -> bool:
 
 @functools.cache
 def measured_faster(training: bool) -> bool:
-    """One thread, in its own CPU time: so neither the number of threads nor other programs change
-    the answer.
+    """Whether bf16 is faster, in the CPU time of one thread.
+
+    So neither the number of threads nor other programs change the answer.
     """
     import torch
 
@@ -50,9 +51,9 @@ def measured_faster(training: bool) -> bool:
 
 
 def make_work(training: bool) -> Any:
-    """Two convolutions under autocast, and their gradients if they are to learn.
+    """Return two convolutions under autocast, with their gradients if training.
 
-    No random numbers: runs have seeds.
+    They draw no random numbers, because runs have seeds.
     """
     import torch
     from torch.nn.functional import conv2d

@@ -1,10 +1,8 @@
-"""`Card`: what a net is, as plain values: written as JSON beside its weights, and all that a
-program needs to use them.
+"""`Card`: what a net is, as plain values. It is written as JSON beside the weights.
 
 A card `policy.json` describes the files `policy.safetensors`, `policy.onnx` and `policy.int8.onnx`
-of one net. It carries the checksums of these files and one of itself, and tells strangers what
-goes in and comes out (`interface.py`). Nothing here needs torch: who plays with an ONNX file does
-not load it.
+of one net: all that a program needs to use them. It has the checksums of these files and one of
+itself, and describes input and output in words (`interface.py`). Nothing here needs torch.
 """
 
 import hashlib
@@ -22,17 +20,21 @@ from data.features.feature_set import COLOUR_PLANE, KOMI_PLANE, KOMI_PLANES, pla
 from models.files.interface import interface
 
 SCHEMA = 2
-# schemas that are read, too: cards without a checksum of their own, `input` and `output`
+# Older schemas that are read: cards without a checksum of their own, `input` and `output`.
 OLDER = (1,)
-CHECKSUM = "card_sha256"  # of all else on a card
+CHECKSUM = "card_sha256"  # the key of the checksum of all else on a card
 FORMAT = "LambdaGo net"
 KINDS = ("policy", "value")
-# of the files that a card describes
+# the files that a card describes, and their kinds
 SUFFIXES = {".safetensors": "weights", ".onnx": "onnx", ".int8.onnx": "int8"}
 
 
 class NetFileError(Mistake):
     """A file is no net that can be used here; the message says why, in one line."""
+
+
+class ExportError(Mistake):
+    """The files of a net can't be made as asked; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,8 @@ class Card:
         )
 
     @property
-    def knows_symmetries(self) -> bool:
-        """Whether it answers alike for all eight images of a position."""
+    def is_equivariant(self) -> bool:
+        """Whether the net is equivariant: it answers alike for all images of a position."""
         return bool(self.compute.get("symmetric_layers"))
 
     def weights_in_words(self) -> str:
@@ -80,8 +82,9 @@ class Card:
 
 
 def weights_in_words(learned: int, plain: int) -> str:
-    """Layers that know the symmetries learn each number once, and have it in eight places when
-    they are ordinary layers.
+    """Return how many weights a net has.
+
+    Equivariant layers learn each number once; as ordinary layers they have it in eight places.
     """
     return (
         f"{plain:,} weights"
@@ -91,25 +94,31 @@ def weights_in_words(learned: int, plain: int) -> str:
 
 
 def as_text(values: dict[str, Any]) -> str:
-    """A card as JSON, with its checksum."""
+    """Return a card as JSON, with its checksum."""
     values = {key: value for key, value in values.items() if key != CHECKSUM}
     return json.dumps({**values, CHECKSUM: checksum_of(values)}, indent=1) + "\n"
 
 
 def checksum_of(values: dict[str, Any]) -> str:
-    """Of what a card says, however it is spaced and in whatever order."""
+    """Return the checksum of a card's values, whatever the spacing and order of its file."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def read_card(path: Path) -> Card:
-    """Raise `NetFileError` if it is missing, no card, or of a net that this program can't feed."""
+    """Read a card.
+
+    Raises `NetFileError`, one line, if the file is missing or no card, or if this program has not
+    the inputs that the net takes.
+    """
     if not path.is_file():
         if path.with_suffix("").is_dir():
             raise NetFileError(
-                f"{path.with_suffix('')}: a folder; name a file in it, as checkpoints/best.ckpt of a run, or a card"
+                f"{path.with_suffix('')}: a folder; "
+                "name a file in it, as checkpoints/best.ckpt of a run, or a card"
             )
         raise NetFileError(
-            f"{path}: there is no such card; export_model.py writes one beside the nets that it makes"
+            f"{path}: there is no such card; "
+            "export_model.py writes one beside the nets that it makes"
         )
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
@@ -119,11 +128,13 @@ def read_card(path: Path) -> Card:
         raise NetFileError(f"{path}: not the card of a net of this project")
     if (schema := values.get("schema")) != SCHEMA and schema not in OLDER:
         raise NetFileError(
-            f"{path}: card of schema {schema!r}, this program reads schema {SCHEMA}; export the net again"
+            f"{path}: card of schema {schema!r}, this program reads schema {SCHEMA}; "
+            "export the net again"
         )
     if schema == SCHEMA and values.pop(CHECKSUM, None) != checksum_of(values):
         raise NetFileError(
-            f"{path}: damaged, or changed by hand (another checksum); export the net again, notes= is for words"
+            f"{path}: damaged, or changed by hand (another checksum); "
+            "export the net again, notes= is for words"
         )
     try:
         card = Card(
@@ -141,7 +152,7 @@ def read_card(path: Path) -> Card:
 
 
 def what_is_wrong(card: Card) -> str:
-    """Why this program can't use the net, or ''."""
+    """Return why this program can't use the net, or ''."""
     if card.kind not in KINDS:
         return f"a net of kind {card.kind!r}, known are {', '.join(KINDS)}"
     if not isinstance(card.name, str) or type(card.weights) is not int or card.weights < 0:
@@ -161,7 +172,10 @@ def what_is_wrong(card: Card) -> str:
         for name, value in (("name", card.name), *tables.items())
         if not all(map(is_sound, leaves(value)))
     ]:
-        return f"a damaged card: {', '.join(wrong)} with letters that can't be shown, or a number that is none"
+        return (
+            f"a damaged card: {', '.join(wrong)} with letters that can't be shown, "
+            "or a number that is none"
+        )
     if wrong := [name for name, entry in card.files.items() if not is_file_entry(name, entry)]:
         return f"a damaged card: {wrong[0]!r} should be a file beside it, with bytes and sha256"
     learned = card.compute.get("weights_to_learn")
@@ -177,12 +191,15 @@ def what_is_wrong(card: Card) -> str:
         return f"wants {len(card.planes)} planes, this program makes {len(known)}"
     for k, (theirs, ours) in enumerate(zip(card.planes, known, strict=False)):
         if theirs != ours:
-            return f"other planes than this program's: number {k} is {theirs!r} there and {ours!r} here"
+            return (
+                f"other planes than this program's: "
+                f"number {k} is {theirs!r} there and {ours!r} here"
+            )
     return ""
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """All words and numbers in a value, names of keys among them."""
+    """Yield all words and numbers in a value, its keys included."""
     if isinstance(value, dict):
         for key, entry in value.items():
             yield key
@@ -195,7 +212,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def is_sound(value: Any) -> bool:
-    """Whether a word can be shown on a terminal as it is; whether a number is finite."""
+    """Whether a word can be shown on a terminal as it is, or a number is finite."""
     if isinstance(value, str):
         return value.isprintable()
     return not isinstance(value, float) or math.isfinite(value)
@@ -212,14 +229,14 @@ def is_file_entry(name: str, entry: Any) -> bool:
 
 
 def input_names(planes: int) -> tuple[str, ...]:
-    """The first ones of the 48, or all with the colour to move behind them, and then komi."""
+    """Return the names of so many planes: the 48 in order, then the colour to move, then komi."""
     if not 1 <= planes <= KOMI_PLANES:
         raise NetFileError(f"wants {planes} planes, this program makes {KOMI_PLANES}")
     return tuple([*plane_names(), COLOUR_PLANE, KOMI_PLANE][:planes])
 
 
 def find_card(path: Path) -> Path:
-    """Where the card of a net's file is."""
+    """Return where the card of a net's file is."""
     for suffix in sorted(SUFFIXES, key=len, reverse=True):
         if path.name.endswith(suffix):
             return path.with_name(path.name.removesuffix(suffix) + ".json")
@@ -227,19 +244,19 @@ def find_card(path: Path) -> Path:
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """A file as the card's `files` has it."""
+    """Return a file's entry in the card's `files`."""
     return {"bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def read_described(path: Path, card: Card) -> bytes:
-    """The bytes of a file, which must be the ones that the card describes."""
+    """Return the bytes of a file. Raises `NetFileError` unless the card describes them."""
     if not path.is_file():
         raise NetFileError(f"{path}: there is no such file")
     content = path.read_bytes()
     entry = card.files.get(path.name)
     if not isinstance(entry, dict):
         raise NetFileError(
-            f"{path}: its card {find_card(path).name} does not speak of it; export the net again"
+            f"{path}: its card {find_card(path).name} does not list it; export the net again"
         )
     if len(content) != entry.get("bytes"):
         raise NetFileError(

@@ -1,8 +1,9 @@
-"""Checkpoints read without trusting them: plain types and tensors only, one clear line for
-whatever is wrong.
+"""Checkpoints, read without trusting them: plain types and tensors only.
+
+`read_checkpoint` returns what is in the file, `load_learner` the net with the layers it learned
+with. `open.py` returns the net that answers.
 """
 
-import hashlib
 import logging
 import pickle
 import warnings
@@ -15,14 +16,10 @@ from torch import nn
 
 from data.base.errors import Mistake
 from data.game.coords import MAX_SIZE, MIN_SIZE
-from data.patterns.files import PatternWeights
-from data.patterns.vocabulary import as_arrays
 from models.files.seal import BrokenSeal, check_seal
-from models.nets.limits import check_limits
-from models.nets.names import net_class
-from models.nets.symmetric import plain_state
+from models.nets.build import make_net
 
-TOLD: set[Path] = set()  # checkpoints of which it was said that they carry no checksum
+WARNED: set[Path] = set()  # checkpoints without a checksum that the user was told of
 
 
 class CheckpointError(Mistake):
@@ -30,8 +27,9 @@ class CheckpointError(Mistake):
 
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
-    """What is in a checkpoint, on the CPU; raise `CheckpointError` if it is missing, cut off,
-    foreign, or holds objects.
+    """Return what is in a checkpoint, on the CPU.
+
+    Raises `CheckpointError`, one line, if the file is missing, cut off, foreign or holds objects.
     """
     path = Path(path).expanduser()
     if not path.is_file():
@@ -42,11 +40,32 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
         raise CheckpointError(
             f"{path}: not a readable checkpoint, perhaps cut off ({error})"
         ) from None
+    checkpoint = unpickle(path)
+    if problem := what_is_missing(checkpoint):
+        raise CheckpointError(
+            f"{path}: a file of torch, but not a checkpoint of train_model.py ({problem})"
+        )
+    size = sum(value.numel() * value.element_size() for value in checkpoint["state_dict"].values())
+    # Views of a few numbers can pretend to be many, and would fill the memory once copied.
+    if size > path.stat().st_size:
+        raise CheckpointError(
+            f"{path}: not a readable checkpoint, its weights are larger than the file"
+        )
+    if not sealed and path not in WARNED:
+        WARNED.add(path)
+        logging.getLogger(__name__).warning(
+            "%s: written by an older program, without a checksum of the whole file", path
+        )
+    return checkpoint
+
+
+def unpickle(path: Path) -> Any:
+    """Return the content of a file of torch. Raises `CheckpointError` if it can't be read."""
     try:
         with warnings.catch_warnings():
-            # torch's thoughts on the pickle protocols of foreign files
+            # torch's advice on the pickle protocols of foreign files
             warnings.simplefilter("ignore")
-            checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+            return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise CheckpointError(
             f"{path}: not loaded, there are objects in it that are no plain data ({reason(error)})"
@@ -56,28 +75,10 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
         raise CheckpointError(
             f"{path}: not a readable checkpoint, perhaps cut off ({reason(error)})"
         ) from None
-    if problem := what_is_missing(checkpoint):
-        raise CheckpointError(
-            f"{path}: a file of torch, but not a checkpoint of train_model.py ({problem})"
-        )
-    numbers = sum(
-        value.numel() * value.element_size() for value in checkpoint["state_dict"].values()
-    )
-    # views of a few numbers, which as copies would fill the memory
-    if numbers > path.stat().st_size:
-        raise CheckpointError(
-            f"{path}: not a readable checkpoint, its weights are larger than the file"
-        )
-    if not sealed and path not in TOLD:
-        TOLD.add(path)
-        logging.getLogger(__name__).warning(
-            "%s: written by an older program, without a checksum of the whole file", path
-        )
-    return checkpoint
 
 
 def what_is_missing(checkpoint: Any) -> str:
-    """What everybody who opens a checkpoint relies on and this one has not, or ''."""
+    """Return which required part a checkpoint lacks, or ''."""
     if not isinstance(checkpoint, dict):
         return "no table of names"
     state = checkpoint.get("state_dict")
@@ -99,42 +100,38 @@ def what_is_missing(checkpoint: Any) -> str:
     return ""
 
 
-def load_net(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
-    """The net of a checkpoint, ready to answer and of ordinary layers, with the configuration that
-    it was trained with.
-
-    The configuration also tells what the layers were like while they learned: `symmetric_layers`
-    and `weights_to_learn`.
-    """
-    net, config = load_learner(path)
-    config["symmetric_layers"] = bool(config["model"]["net"].get("symmetric"))
-    config["weights_to_learn"] = count_weights(net)
-    net, config["model"]["net"] = plain_net(net, config["model"]["net"])
-    return net.to(memory_format=torch.channels_last).eval(), config  # type: ignore[call-overload]
-
-
 def load_learner(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
-    """The net of a checkpoint as it learned, and its configuration."""
-    checkpoint = read_checkpoint(path)
+    """Return the net of a checkpoint with the layers it learned with, and its configuration."""
+    return learner_of(read_checkpoint(path), path)
+
+
+def learner_of(checkpoint: dict[str, Any], path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
+    """The same for a checkpoint that was read already; `path` is named in errors."""
     config = checkpoint["hyper_parameters"]
     try:
-        state = {
-            name[4:]: value
-            for name, value in checkpoint["state_dict"].items()
-            if name.startswith("net.")
-        }
+        state = net_state(checkpoint)
         check_state(config["model"]["net"], state)
         net = make_net(config["model"]["net"])
         net.load_state_dict(state)
     except Exception as error:
-        # whatever classes of older programs and numbers of strangers lead to
+        # classes of older programs and numbers of strangers can lead to any of them
         raise CheckpointError(f"{path}: does not fit this program ({reason(error)})") from None
     return net, config
 
 
+def net_state(checkpoint: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    """Return the weights of the net alone, by their names in the net."""
+    return {
+        name.removeprefix("net."): value
+        for name, value in checkpoint["state_dict"].items()
+        if name.startswith("net.")
+    }
+
+
 def check_state(card: dict[str, Any], state: Mapping[str, torch.Tensor]) -> None:
-    """Raise ValueError unless these are the weights of the net that the card speaks of; none is
-    made for that.
+    """Raise ValueError unless the shapes are those of the net on the card.
+
+    No weights are allocated for the comparison.
     """
     with torch.device("meta"):
         wanted = {name: tuple(value.shape) for name, value in make_net(card).state_dict().items()}
@@ -144,64 +141,6 @@ def check_state(card: dict[str, Any], state: Mapping[str, torch.Tensor]) -> None
     ):
         was, should = (str(shapes.get(odd[0], "not there")) for shapes in (found, wanted))
         raise ValueError(f"{odd[0]!a} is {was}, in the net of its configuration {should}")
-
-
-def count_weights(net: nn.Module) -> int:
-    return sum(weight.numel() for weight in net.parameters())
-
-
-def count_plain_weights(net: nn.Module) -> int:
-    """How many weights `plain_net` has."""
-    state = plain_state(net)
-    return sum(
-        state[name].numel() for name, _ in net.named_parameters() if not name.startswith("moves.")
-    )
-
-
-def plain_net(net: nn.Module, card: dict[str, Any]) -> tuple[nn.Module, dict[str, Any]]:
-    """A net as those who ask it want it, and its card: it answers the same, with ordinary layers
-    where it had symmetric ones, which all engines know, and without the moves that a value net
-    names only to learn from.
-    """
-    answering = plain_card(card)
-    if answering == card:
-        return net, card
-    plain = make_net(answering)
-    state = plain_state(net)
-    plain.load_state_dict({name: state[name] for name in plain.state_dict()})
-    return plain, answering
-
-
-def plain_card(card: dict[str, Any]) -> dict[str, Any]:
-    return {key: False if key in ("symmetric", "moves") else value for key, value in card.items()}
-
-
-def make_net(card: dict[str, Any]) -> nn.Module:
-    """A net from its class and numbers, as configurations and checkpoints have them.
-
-    Raises ValueError for other classes.
-    """
-    arguments = dict(card)
-    check_limits(card)
-    kind: type[nn.Module] = net_class(arguments.pop("_target_"))
-    return kind(**arguments)
-
-
-def checksum(state: Mapping[str, Any]) -> str:
-    """Of weights, by name: that of a net of ordinary layers is the same in a checkpoint and in
-    what was exported from it.
-    """
-    digest = hashlib.sha256()
-    for name in sorted(state):
-        value = torch.as_tensor(state[name]).detach().cpu().contiguous()
-        digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
-        if value.numel():  # torch has no bytes of nothing
-            digest.update(value.reshape(-1).view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
-
-
-def checksum_of_patterns(patterns: PatternWeights) -> str:
-    return checksum({"weights": patterns.weights.astype("float32"), **as_arrays(patterns.words)})
 
 
 def reason(error: BaseException) -> str:

@@ -1,7 +1,7 @@
-"""What goes into a net and what comes out, in words: for cards, and for the metadata of ONNX files.
+"""Input and output of a net in words, for cards and for the metadata of ONNX files.
 
-Who has such a file and none of this project's code learns here how to use it: names, types,
-layout, meaning and whose view.
+They tell users who have none of this project's code how to use a file: names, types, layout,
+meaning and whose view.
 """
 
 import json
@@ -14,18 +14,23 @@ INPUT, OUTPUT, SIDE = "planes", "answers", "side"  # names in ONNX files
 
 LAYOUT = "[batch, row, column, plane]; row 0 is the top row of the board, column 0 the left one"
 VIEW = "of the player to move"
-KOMI = f"{NO_KOMI} + 2 * p on every point, where p points are given to the player to move: White is given komi, Black -komi"
+KOMI = (
+    f"{NO_KOMI} + 2 * p on every point, where p points are given to the player to move: "
+    "White is given komi, Black -komi"
+)
 BEYOND = {COLOUR_PLANE: "1 on every point if Black is to move, else 0", KOMI_PLANE: KOMI}
 MOVES = (
-    "natural logarithm of the chance that each point is the next move, so that exp of a row adds up to 1; "
+    "natural logarithm of the chance that each point is the next move, "
+    "so that exp of a row adds up to 1; "
     "illegal moves are not excluded, and passing is not among the points"
 )
 WINNER = "expected result v from -1 (lost) to +1 (won); (1 + v) / 2 is the chance to win"
 
 
 def interface(kind: str, planes: Sequence[str], size: int, least: int) -> dict[str, Any]:
-    """`input` and `output` of a net as plain values; `least` is the smallest board that it answers
-    for, 0 for `size` alone.
+    """Return `input` and `output` of a net as plain values.
+
+    `least` is the smallest board that it answers for, 0 for `size` alone.
     """
     side: Any = SIDE if least else size
     takes = {
@@ -51,7 +56,7 @@ def interface(kind: str, planes: Sequence[str], size: int, least: int) -> dict[s
 
 
 def meaning(plane: str) -> str:
-    """What a plane shows, such as `stones: liberties of the string: 8 or more` for `liberties:8`."""
+    """Return what a plane shows: `stones: liberties of the string: 8 or more` for `liberties:8`."""
     name, _, count = plane.partition(":")
     if name in BEYOND:
         return BEYOND[name]
@@ -64,9 +69,7 @@ def meaning(plane: str) -> str:
 
 
 def as_metadata(kind: str, about: dict[str, Any]) -> dict[str, str]:
-    """The same as words by name, which is what an ONNX file can hold; `input` and `output` are
-    JSON.
-    """
+    """Return the same as words by name, for an ONNX file; `input` and `output` are JSON."""
     return {
         "format": "LambdaGo net",
         "kind": kind,
@@ -75,9 +78,11 @@ def as_metadata(kind: str, about: dict[str, Any]) -> dict[str, str]:
 
 
 def in_a_sentence(kind: str, about: dict[str, Any]) -> str:
-    """For the `doc_string` of an ONNX file."""
+    """Return the `doc_string` of an ONNX file."""
     takes, gives = about["input"], about["output"]
     return (
-        f"A {kind} net for Go. Input {takes['name']}: {takes['dtype']} {LAYOUT}; drawn from the view {VIEW}. "
-        f"Output {gives['name']}: {gives['dtype']}, {gives['meaning']}. What each plane is stands in the metadata, `input`."
+        f"A {kind} net for Go. Input {takes['name']}: {takes['dtype']} {LAYOUT}; "
+        f"drawn from the view {VIEW}. "
+        f"Output {gives['name']}: {gives['dtype']}, {gives['meaning']}. "
+        "What each plane is stands in the metadata, `input`."
     )

@@ -1,10 +1,10 @@
-"""The checksum that a checkpoint carries: a comment at the end of the zip archive that torch
-writes. Readers of zip pass over it.
+"""The checksum of a checkpoint, kept as the comment of the zip archive that torch writes.
 
-    ... archive, its last record says that a comment of 80 bytes follows | LambdaGo sha256 | 64 hexadecimal digits
+    ... archive, whose last record announces a comment of 80 bytes | LambdaGo sha256 | 64 hex digits
 
-The checksum is that of all bytes before its digits. Checkpoints of older programs have none; of
-these the archive's own CRC-32 of each part is compared, which torch does not do.
+Readers of zip ignore the comment. The checksum covers all bytes before its digits. Checkpoints of
+older programs have none: for these the archive's CRC-32 of each part is compared, which torch does
+not do.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ LAST_RECORD, LAST_BYTES = b"PK\5\6", 22  # of an archive without a comment
 
 
 class BrokenSeal(Mistake):
-    """A file is not what was written; the message says how that is known."""
+    """A file is not what was written; the message says why."""
 
 
 def seal(path: Path) -> None:
-    """Add the checksum to a file that torch wrote, and bring all of it to the disk."""
+    """Add the checksum to a file that torch wrote, and sync it to disk."""
     with path.open("r+b") as file:
         if not is_plain_end(end_of(path)):
             raise BrokenSeal("not an archive as torch writes it")
@@ -40,9 +40,7 @@ def seal(path: Path) -> None:
 
 
 def check_seal(path: Path) -> bool:
-    """Whether a file carries a checksum; raise `BrokenSeal` where a checksum is another one than
-    that of its contents.
-    """
+    """Whether a file has a checksum. Raises `BrokenSeal` if its contents have another one."""
     end = end_of(path)
     if is_plain_end(end):
         check_parts(path)
@@ -71,7 +69,7 @@ def is_plain_end(end: bytes) -> bool:
 
 
 def check_parts(path: Path) -> None:
-    """Of an archive without a checksum of its own."""
+    """Compare the CRC-32 of each part of an archive. Raises `BrokenSeal`."""
     try:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()

@@ -1,11 +1,11 @@
-"""How good answers are, in plain NumPy: `move_scores` and `value_scores` judge positions,
-`Summary` sums them up by group.
+"""How good answers are, in plain NumPy.
 
-A score is a number for each position; a table is the mean of each score over the positions of each
-group. Positions of one game are no independent witnesses, so uncertainty comes from drawing whole
-games again, with replacement: a mean over positions is a quotient of two sums over games, and both
-are drawn together. The same draws serve all groups and nets, so that differences have intervals,
-too.
+`move_scores` and `value_scores` return scores, one number for each position. `Summary` returns
+their means over groups of positions, with 95% intervals.
+
+Positions of one game are not independent, so intervals come from drawing whole games again, with
+replacement. A mean over positions is a quotient of two sums over games, and both are drawn
+together. The same draws serve all groups and nets, so that differences have intervals, too.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ Scores = dict[str, np.ndarray]  # name: float64 [positions]
 
 
 def move_scores(log_probabilities: np.ndarray, moves: np.ndarray) -> Scores:
-    """`log_probabilities` float [positions, points], `moves` int [positions]: the points that were
-    played.
+    """Score answers about the next move.
 
-    The rank of a move is 1 if nothing was thought likelier; of equals the first point is. Illegal
-    points count like others.
+    `log_probabilities` is float [positions, points], `moves` int [positions], the points that were
+    played. The rank of a move is 1 plus the number of points that are likelier; of equal ones the
+    first point is. Illegal points count like others.
     """
     own = np.take_along_axis(log_probabilities, moves[:, None].astype(np.int64), 1)
     before = np.arange(log_probabilities.shape[1]) < moves[:, None]
@@ -41,10 +41,11 @@ def move_scores(log_probabilities: np.ndarray, moves: np.ndarray) -> Scores:
 
 
 def value_scores(values: np.ndarray, outcomes: np.ndarray, constant: float) -> Scores:
-    """`values` and `outcomes` [positions] on -1..+1 for the player to move; no draws.
+    """Score answers about the winner.
 
-    `constant` is the best single answer to the training set, `floor` the squared error of always
-    giving it. A value of 0 names no winner and counts half.
+    `values` and `outcomes` are [positions], -1..+1 for the player to move; there are no draws.
+    `constant` is the best constant answer to the training set, and the score `floor` is its squared
+    error. A value of 0 names no winner and counts half.
     """
     values = values.astype(np.float64)
     error = (values - outcomes) ** 2
@@ -57,7 +58,7 @@ def value_scores(values: np.ndarray, outcomes: np.ndarray, constant: float) -> S
 
 
 def phases(plies: np.ndarray) -> np.ndarray:
-    """The phase of each position, 0 for the first `PHASE` plies."""
+    """Return the phase of each position, 0 for the first `PHASE` plies."""
     return np.minimum(plies, LAST_PHASE).astype(np.int64) // PHASE
 
 
@@ -68,7 +69,7 @@ def phase_name(phase: int) -> str:
 
 @dataclass(frozen=True)
 class Mean:
-    """Of a score over a group, with the interval that holds it with probability `LEVEL`."""
+    """The mean of a score over a group, with its interval of confidence `LEVEL`."""
 
     value: float
     low: float
@@ -83,8 +84,9 @@ class Group:
 
 
 class Draws:
-    """Samples of games, drawn with replacement: int16 [draws, games], how often each game is in
-    each sample.
+    """Samples of games, drawn with replacement.
+
+    `times` is int16 [draws, games]: how often each game is in each sample.
     """
 
     def __init__(self, games: int, draws: int, seed: int):
@@ -94,7 +96,7 @@ class Draws:
             row[:] = np.bincount(rng.integers(0, games, games), minlength=games)
 
     def sums(self, by_game: np.ndarray) -> np.ndarray:
-        """Sums over each sample: [draws, ...] of [games, ...]."""
+        """Return the sums over each sample: [games, ...] -> [draws, ...]."""
         flat = by_game.reshape(len(by_game), -1)
         parts = [
             self.times[k : k + 64].astype(np.float64) @ flat for k in range(0, len(self.times), 64)
@@ -103,9 +105,7 @@ class Draws:
 
 
 class Summary:
-    """Scores of positions summed by game and group; `games` int [positions] numbers the games
-    0..count.
-    """
+    """Means of scores by group; `games` int [positions] numbers the games from 0 to `count` - 1."""
 
     def __init__(
         self, scores: Mapping[str, np.ndarray], games: np.ndarray, count: int, draws: Draws
@@ -116,13 +116,11 @@ class Summary:
         self.draws = draws
 
     def by(self, group: np.ndarray, names: Mapping[int, str]) -> dict[str, Group]:
-        """Means for each group of positions, `group` int [positions]; groups that have no position
-        are left out.
-        """
+        """Return the means of each group that has positions; `group` is int [positions]."""
         return {name: self.of(group == k) for k, name in names.items() if (group == k).any()}
 
     def of(self, chosen: np.ndarray | None = None) -> Group:
-        """Means over the positions where `chosen` is true, or all."""
+        """Return the means over the positions where `chosen` is true, or over all."""
         positions, by_game = self.sums(chosen)
         drawn = self.draws.sums(by_game)  # [draws, 1 + scores]
         total = by_game.sum(0)
@@ -139,9 +137,7 @@ class Summary:
         return Group(positions, games, scores)
 
     def sums(self, chosen: np.ndarray | None) -> tuple[int, np.ndarray]:
-        """How many positions, and by game: how many, and the sum of each score, [games, 1 +
-        scores].
-        """
+        """Return the number of positions, and [games, 1 + scores]: number, and sums of scores."""
         where = slice(None) if chosen is None else chosen
         games = self.games[where]
         columns = [np.bincount(games, minlength=self.count)]
@@ -150,8 +146,9 @@ class Summary:
 
 
 def difference(ours: Summary, theirs: Summary) -> dict[str, Mean]:
-    """Of the means of two nets on the same positions, theirs minus ours: with the games drawn
-    together for both.
+    """Return theirs minus ours, for the means of two nets on the same positions.
+
+    The games are drawn together for both.
     """
     samples, values = [], []
     for summary in (ours, theirs):
@@ -175,7 +172,7 @@ def interval(samples: np.ndarray) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was predicted, and what came: by `BINS` equal parts of the probability to win."""
+    """Predicted and actual share of wins, in `BINS` equal parts of the predicted probability."""
 
     predicted: np.ndarray  # float64 [bins], mean probability in it; NaN where it is empty
     happened: np.ndarray  # share of games won
@@ -183,7 +180,7 @@ class Calibration:
 
     @property
     def error(self) -> float:
-        """The mean difference of the two, by positions."""
+        """The mean difference of the two, weighted by positions."""
         full = self.positions > 0
         gaps = np.abs(self.predicted[full] - self.happened[full])
         return float((gaps * self.positions[full]).sum() / self.positions.sum())
@@ -200,6 +197,6 @@ def calibrate(values: np.ndarray, outcomes: np.ndarray) -> Calibration:
 
 
 def rank_curve(ranks: np.ndarray, most: int = 50) -> np.ndarray:
-    """The share of moves that were among the first 1, 2, ... `most` of the net."""
+    """Return the share of moves that were among the net's first 1, 2, ... `most` choices."""
     counts = np.bincount(ranks.astype(np.int64), minlength=most + 1)[1 : most + 1]
     return counts.cumsum() / max(1, len(ranks))

@@ -1,6 +1,4 @@
-"""Optimisers and schedules as factories: configurations name them, Lightning modules call them
-with parameters.
-"""
+"""Optimisers and schedules, as factories that configurations name and modules call."""
 
 import math
 from collections.abc import Iterable
@@ -14,11 +12,10 @@ from torch.optim.lr_scheduler import LambdaLR
 
 
 class Muon(Optimizer):
-    """Momentum whose matrices are made orthogonal (Jordan 2024), for weights that are matrices;
-    AdamW for all others.
+    """Momentum with orthogonalised updates for matrices (Jordan 2024), AdamW for all other weights.
 
-    A convolution is a matrix of outputs by inputs times window. Each group has its own `lr`;
-    `adam_lr` is that of the second.
+    A convolution is a matrix [outputs, inputs * window]. `lr` is the rate of the matrices,
+    `adam_lr` that of the others.
     """
 
     def __init__(
@@ -69,6 +66,11 @@ class Muon(Optimizer):
         weight.add_(matrix.view_as(weight), alpha=-group["lr"] * scale)
 
     def adam_step(self, weight: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        """Take a step of AdamW, with `eps` outside the correction of the bias.
+
+        `torch.optim.AdamW` adds it inside: weights differ from the first step on, so runs would not
+        continue exactly. The names in `state` are those of existing checkpoints.
+        """
         if not state:
             state["step"] = 0
             state["mean"] = torch.zeros_like(weight)
@@ -85,8 +87,9 @@ class Muon(Optimizer):
 
 
 def orthogonal(matrix: Tensor, steps: int = 5) -> Tensor:
-    """Nearly the orthogonal factor of a matrix: Newton and Schulz's iteration, with Jordan's
-    coefficients, in bfloat16.
+    """Return nearly the orthogonal factor of a matrix.
+
+    Newton and Schulz's iteration with Jordan's coefficients, in bfloat16.
     """
     a, b, c = 3.4445, -4.7750, 2.0315
     x = matrix.to(torch.bfloat16)
@@ -101,9 +104,7 @@ def orthogonal(matrix: Tensor, steps: int = 5) -> Tensor:
 
 
 def split_parameters(net: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """Weights of convolutions and inner layers, which are matrices, and all others: biases, norms,
-    and what answers.
-    """
+    """Return the matrices, and all other weights: biases, norms and layers with one output."""
     weights = [w for w in net.parameters() if w.requires_grad]
     matrices = [w for w in weights if w.ndim >= 2 and w.shape[0] > 1]
     known = {id(w) for w in matrices}
@@ -117,7 +118,7 @@ def adamw(
     weight_decay: float = 0.02,
     betas: Iterable[float] = (0.9, 0.99),
 ) -> Optimizer:
-    """AdamW; what is no matrix does not decay."""
+    """AdamW, with weight decay for matrices only."""
     matrices, others = split_parameters(net)
     groups = [
         {"params": matrices, "weight_decay": weight_decay},
@@ -129,7 +130,7 @@ def adamw(
 def sgd(
     net: nn.Module, *, lr: float = 0.003, momentum: float = 0.0, weight_decay: float = 0.0
 ) -> Optimizer:
-    """Stochastic gradient descent; as it stands the paper's."""
+    """Stochastic gradient descent; the defaults are the paper's."""
     return torch.optim.SGD(
         net.parameters(), lr=lr, momentum=momentum, weight_decay=weight_decay, nesterov=momentum > 0
     )
@@ -138,8 +139,9 @@ def sgd(
 def cosine(
     optimizer: Optimizer, steps: int, *, warmup: float = 0.02, final: float = 0.0
 ) -> LambdaLR:
-    """Up in a straight line for the share `warmup` of all steps, then down along half a cosine to
-    `final` of the full rate.
+    """Linear warm-up, then half a cosine down to `final` of the full rate.
+
+    `warmup` is a share of all steps.
     """
     return LambdaLR(optimizer, partial(cosine_factor, steps=steps, warmup=warmup, final=final))
 
@@ -155,11 +157,10 @@ def cosine_factor(step: int, steps: int, warmup: float, final: float) -> float:
 def trapezoid(
     optimizer: Optimizer, steps: int, *, warmup: float = 0.01, decay: float = 0.25
 ) -> LambdaLR:
-    """Up in a straight line, then level, then down to nothing in a straight line over the share
-    `decay` of all steps.
+    """Linear warm-up, a constant rate, then linear decay to 0.
 
-    Level rates do not hang on the number of steps: a run that is not on its way down yet can be
-    made longer or shorter.
+    `warmup` and `decay` are shares of all steps. The constant rate does not depend on the number of
+    steps: a run that has not begun to decay can be made longer or shorter.
     """
     return LambdaLR(optimizer, partial(trapezoid_factor, steps=steps, warmup=warmup, decay=decay))
 
@@ -171,7 +172,7 @@ def trapezoid_factor(step: int, steps: int, warmup: float, decay: float) -> floa
 
 
 def halving(optimizer: Optimizer, steps: int, *, every: int = 80_000_000) -> LambdaLR:
-    """Half the rate every so many steps; the paper's 80 million."""
+    """Halve the rate every `every` steps; the paper's 80 million."""
     return LambdaLR(optimizer, partial(halving_factor, every=every))
 
 

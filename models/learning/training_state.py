@@ -1,8 +1,7 @@
-"""What a checkpoint holds beside the net for a run to go on: checked before anything is restored
-from it.
+"""Checks of what a run needs to go on from a checkpoint, before anything is restored from it.
 
-What is wrong is told by `StateError` in one line. Names, shapes and types are compared with those
-that a new optimiser has after one step, and a new schedule before it.
+Names, shapes and types are compared with those that a new optimiser has after one step, and a new
+schedule before it. `check_training_state` raises `StateError`, one line.
 """
 
 import copy
@@ -10,43 +9,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 
 from data.base.errors import Mistake
-
-COUNT = (
-    "fit_loop",
-    "epoch_loop.automatic_optimization.optim_progress",
-    "optimizer",
-    "step",
-    "total",
-    "completed",
-)
+from models.learning.exact_resume import counted_steps
 
 
 class StateError(Mistake):
     """A run can't go on with that; the message says why."""
 
 
-class Restored(Callback):
-    """Tells where restoring ends: `done` once training begins. The first of all callbacks."""
-
-    done = False
-
-    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self.done = True
-
-
 def check_training_state(checkpoint: Mapping[str, Any], module: Any, steps: int) -> None:
-    """`module` is a `Learner` of the run that goes on, which has so many steps."""
+    """Raise `StateError` unless `module`, a `Learner`, can go on to step `steps` from here."""
     step = checkpoint["global_step"]
     if not 0 <= step <= steps:
         raise StateError(f"it is at step {step:,}, the run has {steps:,}")
-    count: Any = checkpoint.get("loops")
-    for name in COUNT:
-        count = count.get(name) if isinstance(count, dict) else None
-    if count != step:
+    if counted_steps(checkpoint) != step:
         raise StateError(f"loops: it should have counted {step:,} steps")
     learning = checkpoint.get("learning_state", checkpoint["state_dict"])
     if not isinstance(learning, Mapping) or kinds(learning) != kinds(module.state_dict()):
@@ -64,8 +42,9 @@ def only(checkpoint: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def kinds(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The shape of each tensor, the type of all else; whole numbers and tensors of one number are
-    numbers alike.
+    """Return the shape of each tensor and the type of all else.
+
+    Numbers and tensors of one number are alike: both have the shape ().
     """
     return {
         name: tuple(value.shape) if isinstance(value, Tensor) else kind_of(value)
@@ -78,9 +57,7 @@ def kind_of(value: Any) -> Any:
 
 
 def fresh_states(module: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of the module's optimiser after a step of nothing, on a copy of its net, and of its
-    schedule.
-    """
+    """Return the states of a new optimiser after a step without gradients, and of its schedule."""
     net = copy.deepcopy(module.net)
     optimizer = module.make_optimizer(net)
     schedule = module.make_scheduler(optimizer, 100).state_dict()
@@ -106,15 +83,13 @@ def check_optimizer(found: dict[str, Any], fresh: dict[str, Any]) -> None:
         wanted = fresh["state"].get(number, {})  # without momentum there is none
         if not isinstance(state, dict) or (state and not holds(state, wanted)):
             raise StateError(
-                f"optimizer_states: weight {str(number)[:20]!a} has another state than this optimiser gives it"
+                f"optimizer_states: weight {str(number)[:20]!a} has another state "
+                "than this optimiser gives it"
             )
 
 
 def holds(state: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    """Whether there is all that the optimiser goes on with.
-
-    A run may begin to have momentum, or cease to.
-    """
+    """Whether the state has all that the optimiser needs. A run may gain or lose momentum."""
     state = {
         name: value
         for name, value in state.items()
@@ -138,7 +113,7 @@ def check_schedule(found: dict[str, Any], fresh: dict[str, Any]) -> None:
 
 
 def is_alike(found: Any, value: Any) -> bool:
-    """Lists of one length, tables of the same names, and numbers where there are numbers."""
+    """Whether two values are lists of one length, dicts of the same keys, or of one type."""
     if isinstance(value, list):
         return (
             isinstance(found, list)

@@ -1,8 +1,8 @@
-"""How a net begins with what another one has learned: `begin_with(net, path)`.
+"""Start a net from the weights of another one: `begin_with(net, path)`.
 
-The path is a checkpoint, or a net as it ships: its .safetensors or its card. Weights are taken
-where names and shapes agree. Layers that know the symmetries of the board give theirs to ordinary
-ones, which then compute the same, and the other way round.
+The path is a checkpoint, or an exported net: its .safetensors or its card. Weights are copied where
+names and shapes agree. Weights of symmetric layers are converted for ordinary ones, which then
+compute the same, and vice versa.
 """
 
 from pathlib import Path
@@ -12,24 +12,24 @@ import torch
 from torch import Tensor, nn
 
 from data.base.errors import Mistake
-from models.files.checkpoint import load_learner, read_checkpoint
+from models.files.checkpoint import learner_of, net_state, read_checkpoint
+from models.files.open import open_exported
 from models.nets.symmetric import SIDES, SymmetricConv, folded_state, plain_state
 
-# the layer that sees the planes, in each of the two kinds of nets
+# the first layer, in each of the two kinds of nets
 FIRST = ("tower.0.0.0.weight", "body.0.weight")
 SCORE, OWNS = "head.score.weight", "head.owner.weight"  # of value nets
 
 
 class StartError(Mistake):
-    """A net can't begin with that; the message says why."""
+    """A net can't start from that; the message says why."""
 
 
 def begin_with(net: nn.Module, path: str) -> int:
-    """How many weights it took.
+    """Copy every weight whose name and shape agree; return how many. Raises `StartError`.
 
-    Planes that the other net had not begin with weight 0, as komi does, and those that this one has
-    not are left out; a value net that names moves begins to do so as the policy net did, a policy
-    net as such a value net did.
+    New input planes start at weight 0, surplus planes are dropped. The head of a policy net
+    initialises the move head of a value net, and vice versa.
     """
     ours = net.state_dict()
     theirs = weights_for(net, Path(path).expanduser())
@@ -37,14 +37,15 @@ def begin_with(net: nn.Module, path: str) -> int:
     with torch.no_grad():
         for name, value in ours.items():
             other = theirs.get(name)
-            if name.startswith("words_"):  # of patterns: what its weights are for
+            if name.startswith("words_"):  # what the weights of a pattern policy stand for
                 if other is None or not torch.equal(other, value):
                     raise StartError(
-                        f"start={path}: it has learned other patterns than there are in this dataset"
+                        f"start={path}: "
+                        "it has learned other patterns than there are in this dataset"
                     )
                 continue
             if other is None or (name == SCORE and (OWNS in theirs) != (OWNS in ours)):
-                continue  # nothing there; or one hears a score, the other komi
+                continue  # missing; or the input is a score in one net and komi in the other
             if other.shape == value.shape:
                 value.copy_(other)
                 taken += 1
@@ -61,7 +62,7 @@ def begin_with(net: nn.Module, path: str) -> int:
 
 
 def check_width(ours: dict[str, Tensor], theirs: dict[str, Tensor], path: Path) -> None:
-    """Layers behind a first one of another width make nothing of what they learned."""
+    """Raise `StartError` if first layers differ in width: later layers would fit nothing."""
     for name in FIRST:
         if name in ours and name not in theirs:
             raise StartError(f"start={path}: no weight there fits this net, which has other layers")
@@ -73,25 +74,22 @@ def check_width(ours: dict[str, Tensor], theirs: dict[str, Tensor], path: Path) 
         )
         if there != here:
             raise StartError(
-                f"start={path}: layers are {there} wide there and {here} here; say model.net.filters={there}"
+                f"start={path}: layers are {there} wide there and {here} here; "
+                f"say model.net.filters={there}"
             )
 
 
 def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
-    """By name, for layers of the kind that `net` has."""
+    """Return the weights by name, for layers of the kind that `net` has."""
     symmetric = has_symmetric_layers(net)
     if path.suffix == ".ckpt" or not path.is_file():
         checkpoint = read_checkpoint(path)
-        theirs = {
-            name[4:]: value
-            for name, value in checkpoint["state_dict"].items()
-            if name.startswith("net.")
-        }
+        theirs = net_state(checkpoint)
         their_symmetric = bool(checkpoint["hyper_parameters"]["model"]["net"].get("symmetric"))
         if their_symmetric and not symmetric:
-            theirs = plain_state(load_learner(path)[0])
+            theirs = plain_state(learner_of(checkpoint, path)[0])
     else:
-        theirs, their_symmetric = shipped_weights(path), False
+        theirs, their_symmetric = dict(open_exported(path).net.state_dict()), False
     check_width(net.state_dict(), theirs, path)
     theirs |= moves_for(net, theirs, path)
     if symmetric and not their_symmetric:
@@ -104,16 +102,11 @@ def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
     return theirs
 
 
-def shipped_weights(path: Path) -> dict[str, Tensor]:
-    from models.answering.inference import from_safetensors
-    from models.files.card import find_card, read_card
-
-    card = read_card(find_card(path))
-    return dict(from_safetensors(find_card(path).with_suffix(".safetensors"), card).state_dict())
-
-
 def moves_for(net: nn.Module, theirs: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
-    """What a value net names moves with, from the head of a policy net; and the other way round."""
+    """Return the weights of the other net's move head under the names that `net` has for its own.
+
+    That head is `head` in a policy net and `moves` in a value net.
+    """
     ours, ways = net.state_dict(), (("head.", "moves."), ("moves.", "head."))
     for there, here in ways:
         if f"{there}bias.bias" in theirs and f"{here}bias.bias" in ours:
@@ -121,7 +114,8 @@ def moves_for(net: nn.Module, theirs: dict[str, Tensor], path: Path) -> dict[str
                 ours[f"{here}hidden.1.running_mean"]
             ):
                 raise StartError(
-                    f"start={path}: what names moves there has another width (model.net.hidden of a policy net) than here"
+                    f"start={path}: what names moves there has another width "
+                    "(model.net.hidden of a policy net) than here"
                 )
             return {
                 here + name.removeprefix(there): value

@@ -1,13 +1,16 @@
 """`ValueModule`: how a value net learns who wins, from the view of the player to move.
 
-The loss is the squared error on -1..+1, which is four times that on 0..1; always answering the mean outcome gives about 1. An
-outcome is one bit a game, and a net soon knows its games by heart. So two other lessons can be added to it:
-- with `owner_weight` the squared error on the owners of the points, mean over the board (`loader.owners` names the file that has
-  them): hundreds of bits a game;
-- with `move_weight` what a policy net learns, the cross entropy of the move that was played: one lesson for each position.
+The loss is the squared error on -1..+1, which is four times that on 0..1; always answering the
+mean outcome gives about 1. An outcome is one bit a game, and a net soon memorises its games. So two
+other losses can be added:
 
-They are added while the net learns. The loss of a validation is the error on the outcome alone:
-that is what the net is for.
+- `owner_weight` times the squared error on the owners of the points, mean over the board
+  (`loader.owners` names the file that has them): hundreds of bits a game;
+- `move_weight` times the loss of a policy net, the cross entropy of the move that was played: one
+  target for each position.
+
+They are added in training only. The loss of a validation is the error on the outcome alone, which
+is what the net is for.
 """
 
 from typing import Any
@@ -35,7 +38,7 @@ class ValueModule(Learner):
                 "owner_weight: the net has no answer for owners, model.net.owners=true gives it one"
             )
         if bool(move_weight) != (getattr(net, "moves", None) is not None):
-            raise ValueError("move_weight above 0 and a net with moves=true want each other")
+            raise ValueError("move_weight above 0 and a net with moves=true need each other")
 
     def judge(self, batch: Batch, *, validating: bool) -> dict[str, Tensor]:
         if not (self.owner_weight or self.move_weight):

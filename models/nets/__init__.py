@@ -1,4 +1,4 @@
-"""The networks as plain `nn.Module`s, each by its short name: `models.nets.PolicyNet`, wherever it is defined (`names.py`)."""
+"""The networks as plain `nn.Module`s: `models.nets.PolicyNet` finds its module by `names.py`."""
 
 from typing import Any
 

@@ -1,11 +1,9 @@
-"""What the modern networks are built of: convolutions with batch norm, residual blocks, pooled
-context, a head that names points.
+"""The parts of the modern networks: convolutions with batch norm, residual blocks, heads.
 
-Activations are [batch, channels, size, size], channels-last in memory. Only `PointBias` knows the
-size of the board, and it fits smaller ones too. Batch norm stands directly behind each
-convolution, so that it folds away when a net is exported. With `symmetric`, layers are those of
-`symmetric.py`; modules have the same names, so that one kind's state can be turned into the
-other's.
+Activations are [batch, channels, size, size], channels-last in memory. Only `PointBias` depends on
+the size of the board, and it fits smaller ones too. Batch norm stands directly behind each
+convolution, so that it can be folded away on export. With `symmetric`, layers are those of
+`symmetric.py`; modules keep their names, so the state of one kind can be turned into the other's.
 """
 
 import torch
@@ -15,12 +13,12 @@ from torch.nn import functional
 from data.features.feature_set import COLOUR_PLANES
 from models.nets.symmetric import SymmetricConv, SymmetricLinear, SymmetricNorm, SymmetricSum
 
-SCORE_SCALE = 10.0  # a mean of 0.1, 36 points of 361, is the unit in which a score is heard
+SCORE_SCALE = 10.0  # the unit of a score as input: a mean of 0.1, which is 36 points of 361
 KOMI_SCALE = 6.0  # points
 
 
 def as_floats(planes: Tensor, like: Tensor) -> Tensor:
-    """Planes as they come from the loader (uint8) in the type the first convolution computes with."""
+    """Return the loader's planes (uint8) in the type that the first convolution computes with."""
     device = planes.device.type
     return planes.to(
         torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else like.dtype
@@ -28,10 +26,10 @@ def as_floats(planes: Tensor, like: Tensor) -> Tensor:
 
 
 class PointBias(nn.Module):
-    """A number for each point of the board, added to maps of one channel: [batch, 1, size, size]
-    -> [batch, size * size].
+    """Adds a learned number for each point: [batch, 1, size, size] -> [batch, size * size].
 
-    On a smaller board a point has the number of the one that is as far from the two nearest edges.
+    A point of a smaller board gets the number of the point that is as far from its two nearest
+    edges.
     """
 
     def __init__(self, size: int):
@@ -52,7 +50,7 @@ class PointBias(nn.Module):
 class ConvNorm(nn.Sequential):
     """Convolution and batch norm.
 
-    `gain` is what the norm starts with: 0 makes a residual branch begin as nothing.
+    `gain` is the initial scale of the norm: with 0, a residual branch begins as the identity.
     """
 
     def __init__(
@@ -78,8 +76,9 @@ class ConvNorm(nn.Sequential):
 
 
 class PooledBias(nn.Module):
-    """Lets the whole board speak to each point: a bias for each channel, computed from the mean
-    and maximum of all channels.
+    """Adds a bias to each channel, computed from the mean and maximum of all channels.
+
+    So every point depends on the whole board.
     """
 
     def __init__(self, channels: int, *, symmetric: bool = False):
@@ -99,9 +98,7 @@ class PooledBias(nn.Module):
 
 
 class ResidualBlock(nn.Module):
-    """Two 3x3 convolutions beside a shortcut; with `context`, the whole board is heard between
-    them.
-    """
+    """Two 3x3 convolutions beside a shortcut; with `context`, a `PooledBias` between them."""
 
     def __init__(self, channels: int, *, context: bool = False, symmetric: bool = False):
         super().__init__()
@@ -115,8 +112,9 @@ class ResidualBlock(nn.Module):
 
 
 class Tower(nn.Sequential):
-    """5x5 stem and residual blocks, of which every second one hears the whole board: [batch,
-    planes, size, size] -> [batch, filters, size, size].
+    """5x5 stem and residual blocks: [batch, planes, size, size] -> [batch, filters, size, size].
+
+    With `context`, every second block has a `PooledBias`.
     """
 
     def __init__(
@@ -130,7 +128,8 @@ class Tower(nn.Sequential):
     ):
         if planes > COLOUR_PLANES:
             raise ValueError(
-                f"planes={planes}: a tower sees {COLOUR_PLANES} at most; komi is for the head of value_resnet"
+                f"planes={planes}: a tower sees {COLOUR_PLANES} at most; "
+                "komi is for the head of value_resnet"
             )
         stem = nn.Sequential(
             ConvNorm(planes, filters, 5, symmetric=symmetric, lift=True), nn.ReLU(inplace=True)
@@ -165,12 +164,10 @@ class PointHead(nn.Module):
 class ValueHead(nn.Module):
     """One number: [batch, filters, size, size] -> [batch], from -1 to +1.
 
-    Mean and maximum over the board are what it hears.
-
-    With `owners` there is a second answer, [batch, points], whose mean, the score, it hears too.
-    With `komi` it is told what the player to move is given, [batch] in points, and with both how
-    far that player is ahead, in units of the doubt that is left about the points: a lead of five
-    is much at the end and little before.
+    Its inputs are global mean and max pooling. With `owners` there is a second answer, the expected
+    owner of each point, [batch, points]; its mean, the score, becomes an input. With `komi`, the
+    points that the player to move is given, [batch], are an input. With both, so is the estimated
+    lead divided by its standard deviation: a lead of five is much at the end and little before.
     """
 
     def __init__(
@@ -202,24 +199,25 @@ class ValueHead(nn.Module):
                 if symmetric
                 else nn.Conv2d(hidden, 1, 1, bias=False)
             )
-        self.hears_komi = komi
-        if heard := 2 * (owners and komi) + (owners or komi):
-            self.score = nn.Linear(heard, units)
+        self.takes_komi = komi
+        if inputs := 2 * (owners and komi) + (owners or komi):
+            self.score = nn.Linear(inputs, units)
 
     def forward(self, x: Tensor, komi: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         x = functional.relu_(self.hidden(x))
-        heard = self.mean(self.dropout(x.mean((2, 3)))) + self.maximum(self.dropout(x.amax((2, 3))))
+        units = self.mean(self.dropout(x.mean((2, 3)))) + self.maximum(self.dropout(x.amax((2, 3))))
         owner = None
         if self.owner is not None:
-            # in 8 bits what is sure would be certain, and a sum off
+            # in float32: in bf16, points that are nearly sure would count as certain
             owner = torch.tanh(self.owner(x).flatten(1).float())
         if (about := self.about_score(owner, komi)) is not None:
-            heard = heard + self.score(about.to(heard.dtype))
-        return torch.tanh(self.out(self.dropout(functional.relu_(heard))).squeeze(1)), owner
+            units = units + self.score(about.to(units.dtype))
+        return torch.tanh(self.out(self.dropout(functional.relu_(units))).squeeze(1)), owner
 
     def about_score(self, owner: Tensor | None, komi: Tensor | None) -> Tensor | None:
-        """float [batch, what `score` hears]: the score; score and komi together, in units of the
-        doubt left; komi.
+        """Return the inputs of `score`, float [batch, 1 or 3].
+
+        These are the score alone, komi alone, or score, lead in standard deviations, and komi.
         """
         if owner is None:
             return None if komi is None else komi[:, None] / KOMI_SCALE

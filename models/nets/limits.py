@@ -1,8 +1,8 @@
-"""How large a net may be made: limits of the numbers that configurations, checkpoints and cards
-say of it.
+"""Limits of the numbers that a net is made with, and the logit that stands for "never".
 
-They are generous: who means a net to train never meets them, and who mistypes or writes a file on
-purpose gets one line instead of a program that does not end.
+Configurations, checkpoints and cards of strangers hold such numbers. The limits are generous:
+nobody who trains a net meets them. A mistyped or malicious number gives one line of error instead
+of a program that does not end.
 """
 
 from typing import Any
@@ -10,14 +10,19 @@ from typing import Any
 from data.features.feature_set import KOMI_PLANES
 from data.game.coords import MAX_SIZE
 
+# The logit that a pattern policy gives to moves that are illegal or fill an own eye. It is finite
+# because people have played the latter.
+UNLIKELY = -20.0
+
 MOST = {
-    "planes": KOMI_PLANES, "size": MAX_SIZE, "layers": 1000, "blocks": 1000, "filters": 1 << 16, "hidden": 1 << 16,
-    "units": 1 << 16, "arounds": 1 << 30, "responses": 1 << 30, "shapes": 1 << 30,
+    "planes": KOMI_PLANES, "size": MAX_SIZE, "layers": 1000, "blocks": 1000,
+    "filters": 1 << 16, "hidden": 1 << 16, "units": 1 << 16,
+    "arounds": 1 << 30, "responses": 1 << 30, "shapes": 1 << 30,
 }  # fmt: skip
 
 
 def check_limits(card: dict[str, Any]) -> None:
-    """Raise ValueError for a number that no net has."""
+    """Raise ValueError if a number on the card is beyond its limit."""
     for name, most in MOST.items():
         if name in card and (type(card[name]) is not int or not 0 <= card[name] <= most):
             raise ValueError(

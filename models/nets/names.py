@@ -1,8 +1,8 @@
-"""Short names of the networks: `net_class("PolicyNet")`, whatever module a net lives in.
+"""Short names of the networks: `net_class("PolicyNet")`, whatever module defines the class.
 
-Cards, checkpoints and configurations name the class of a net by `_target_`. Files of older programs hold the path that the
-class had then, such as `models.policy_net.PolicyNet`. Only the last word counts, so a class can move and old files still open.
-A new net is entered in `NETS`.
+Cards, checkpoints and configurations name the class of a net by `_target_`. Files of older
+programs hold the path that the class had then, such as `models.policy_net.PolicyNet`. Only the
+last word counts, so a class can move and old files still open. A new net is entered in `NETS`.
 """
 
 import importlib
@@ -19,7 +19,7 @@ PACKAGES = ("models", "lambdago")  # where a `_target_` with dots may begin
 
 
 def net_name(target: Any) -> str:
-    """The short name in a `_target_`. Raises ValueError if it names no network of this project."""
+    """Return the short name in a `_target_`. Raises ValueError if no net has it."""
     first, dot, _ = str(target).partition(".")
     name = str(target).rpartition(".")[2]
     if name not in NETS or (dot and first not in PACKAGES):
@@ -28,6 +28,6 @@ def net_name(target: Any) -> str:
 
 
 def net_class(target: Any) -> type:
-    """The class of a `_target_`. Raises ValueError if it names no network of this project."""
+    """Return the class of a `_target_`. Raises ValueError if no net has that name."""
     name = net_name(target)
     return getattr(importlib.import_module(f"{__package__}.{NETS[name]}"), name)

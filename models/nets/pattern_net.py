@@ -1,9 +1,9 @@
-"""`PatternNet`: a softmax over moves, linear in pattern features: the rollout policy and the tree
-policy of the 2016 paper.
+"""`PatternNet`: a softmax over moves, linear in pattern features.
 
-Features are numbers of weights, int32 [batch, slots, size, size] (`data/patterns/vocabulary.py`).
-The logit of a move is the sum of its weights. The words that the numbers stand for are buffers of
-the net, so that its weights are never without them.
+The rollout policy and the tree policy of the 2016 paper are such nets. A feature is the index of a
+weight, int32 [batch, slots, size, size] (`data/patterns/vocabulary.py`). The logit of a move is the
+sum of its weights. The words that the indices stand for are buffers of the net, so a checkpoint
+always holds them beside the weights.
 """
 
 import numpy as np
@@ -13,13 +13,11 @@ from torch.nn import functional
 
 from data.patterns.files import PatternWeights
 from data.patterns.vocabulary import KINDS, PatternError, Words, first_of_slots
-from models.answering.pattern_policy import UNLIKELY
+from models.nets.limits import UNLIKELY
 
 
 class PatternNet(nn.Module):
-    """`arounds`, `responses` and `shapes` are numbers of words; `take_words` brings the words
-    themselves.
-    """
+    """`arounds`, `responses` and `shapes` count the words; `take_words` sets the words."""
 
     inputs = "patterns"  # and not planes
 

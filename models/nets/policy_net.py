@@ -1,8 +1,7 @@
-"""Networks that name the next move: planes [batch, planes, size, size] -> logits [batch, size *
-size], in the order of points.
+"""Networks that predict the next move: planes -> logits [batch, size * size], point by point.
 
-`PolicyNet` is the one of the 2016 paper, layer by layer; `ResidualPolicyNet` learns more in less
-time. Neither knows passing.
+Planes are [batch, planes, size, size]. `PolicyNet` is the one of the 2016 paper, layer by layer;
+`ResidualPolicyNet` learns more in less time. Passing is not among the moves.
 """
 
 import torch
@@ -13,8 +12,9 @@ from models.nets.blocks import PointBias, PointHead, Tower, as_floats
 
 
 class PolicyNet(nn.Module):
-    """The paper's: 5x5, then 3x3 up to `layers` - 1, then 1x1 to one map with a bias for each
-    point. No batch norm.
+    """The paper's: one 5x5 layer, 3x3 layers, then 1x1 to one map with a bias for each point.
+
+    `layers` counts all of them. There is no batch norm.
     """
 
     any_size = True  # answers for smaller boards than it was made for, too
@@ -40,11 +40,10 @@ class PolicyNet(nn.Module):
 
 
 class ResidualPolicyNet(nn.Module):
-    """Stem, residual blocks with batch norm that hear the whole board, and a head that hears it
-    once more.
+    """Stem, residual blocks with batch norm, and a head; blocks and head pool over the board.
 
-    With `symmetric`, filters and hidden are multiples of 8, and what turns the planes turns the
-    logits (see `symmetric.py`).
+    With `symmetric`, the net is equivariant (`symmetric.py`), and `filters` and `hidden` must be
+    multiples of 8.
     """
 
     any_size = True
@@ -68,7 +67,7 @@ class ResidualPolicyNet(nn.Module):
 
 
 def start_plain(net: nn.Module) -> None:
-    """Start a deep net without norms: He's scale for what feeds a ReLU, and small first answers."""
+    """Initialise a deep net without norms: He's scale before each ReLU, small first answers."""
     for layer in net.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")

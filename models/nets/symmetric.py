@@ -1,12 +1,13 @@
-"""Layers that know the symmetries of the board: turn the planes and every map of theirs turns,
-without having learned it.
+"""Layers that are equivariant: turn the planes, and every map they compute turns with them.
 
-Channels come in eights: one feature as it is seen from each of the eight sides (Cohen and Welling
-2016, group p4m). One kernel serves all eight sides, so that a position teaches as much as its
-eight images. What is computed is an ordinary convolution with the kernels turned; `plain_state`
-gives its weights, and an ordinary net computes the same with them.
+Channels come in eights, one for each orientation of a feature (Cohen and Welling 2016, group p4m);
+feature c in orientation h is channel 8 * c + h. A layer learns the weights w of orientation 0 and
+computes an ordinary convolution with
 
-A map of feature c seen from side h is channel 8 * c + h.
+    W[c,h; d,g] = w[c, d, h^-1 g], turned by h
+
+so one position teaches as much as its eight images. `plain_state` returns these W, with which an
+ordinary net computes the same; `folded_state` returns w for given W.
 """
 
 from collections.abc import Mapping
@@ -19,35 +20,40 @@ from torch.nn import functional
 from data.game import symmetry
 
 SIDES = symmetry.COUNT
-# of the largest weight: how far images of one number may lie apart; files have 16 bits a number
+# How far the eight images of one weight may differ, as a share of the largest weight. Files may
+# have 16 bits a number.
 TURNED_ALIKE = 0.01
 
 
 @cache
 def turned_places(kernel: int) -> Tensor:
-    """int64 [8, window]: which place of a kernel comes to each place under each symmetry."""
+    """Return int64 [8, window]: entry [h, p] is the place of a kernel that h moves to place p."""
     return torch.from_numpy(symmetry.backward(kernel)[:, : kernel * kernel].astype("int64"))
 
 
 @cache
 def sides_and_places(kernel: int) -> Tensor:
-    """int64 [8 * 8 * window]: for a map seen from h that hears one seen from g, places in a kernel
-    [8, window]: those of the side that g is when h is undone after it, turned by h.
+    """Return the indices int64 [h, g, p], flat, of W[h; g, p] in w [side, place].
+
+    Output orientation h reads input orientation g through the base kernel of side h^-1 g, turned
+    by h: index [h, g, p] is (h^-1 g) * window + turned_places[h, p].
     """
     sides = torch.from_numpy(symmetry.compose()[:, symmetry.inverse()].T.astype("int64"))  # [h, g]
     return (sides[:, :, None] * kernel * kernel + turned_places(kernel)[:, None, :]).flatten()
 
 
 class SymmetricConv(nn.Module):
-    """A convolution from planes (`lift`) or maps of eight sides to maps of eight sides; `inputs`
-    and `outputs` count channels.
+    """A convolution to maps in eight orientations, from such maps or, with `lift`, from planes.
+
+    `inputs` and `outputs` count channels.
     """
 
     def __init__(self, inputs: int, outputs: int, kernel: int, *, lift: bool = False):
         super().__init__()
         if outputs % SIDES or (inputs % SIDES and not lift):
             raise ValueError(
-                f"{inputs} to {outputs} channels: with symmetric=true all numbers of channels are multiples of {SIDES}"
+                f"{inputs} to {outputs} channels: "
+                f"with symmetric=true all numbers of channels are multiples of {SIDES}"
             )
         self.kernel = kernel
         self.lift = lift
@@ -63,7 +69,7 @@ class SymmetricConv(nn.Module):
         self.register_buffer("table", table, persistent=False)
 
     def plain_weight(self, weight: Tensor | None = None) -> Tensor:
-        """[outputs, inputs, kernel, kernel]"""
+        """Return W, [outputs, inputs, kernel, kernel], of this weight or of another w."""
         k = self.kernel
         weight = (self.weight if weight is None else weight).index_select(2, self.table)
         sides = () if self.lift else (SIDES,)
@@ -71,8 +77,9 @@ class SymmetricConv(nn.Module):
         return weight.reshape(self.features * SIDES, -1, k, k)
 
     def folded(self, plain: Tensor) -> Tensor:
-        """What `plain_weight` was made of, for any number of inputs: the mean of the eight places
-        that a number comes to.
+        """Return w for a given W: the mean of the eight places that each number comes to.
+
+        W may have any number of inputs.
         """
         sides = 1 if self.lift else SIDES
         window = self.kernel * self.kernel
@@ -89,7 +96,7 @@ class SymmetricConv(nn.Module):
 
 
 class SymmetricLinear(SymmetricConv):
-    """From numbers of eight sides to such: a convolution of one point."""
+    """From numbers in eight orientations to such numbers: a convolution of one point."""
 
     def __init__(self, inputs: int, outputs: int):
         super().__init__(inputs, outputs, 1)
@@ -102,8 +109,9 @@ class SymmetricLinear(SymmetricConv):
 
 
 class SymmetricSum(nn.Module):
-    """From maps (or with `maps=False` numbers) of eight sides to such that have none: all sides of
-    a feature weigh the same.
+    """From eight orientations to an invariant answer: all orientations of a feature weigh the same.
+
+    Inputs and answers are maps, or with `maps=False` numbers.
     """
 
     def __init__(self, inputs: int, outputs: int, *, maps: bool, bias: bool):
@@ -125,8 +133,9 @@ class SymmetricSum(nn.Module):
 
 
 class SymmetricNorm(nn.BatchNorm2d):
-    """Batch norm with one scale and shift for the eight sides of a feature; statistics are theirs
-    together when answering.
+    """Batch norm with one scale and shift for the eight orientations of a feature.
+
+    In evaluation mode, statistics are averaged over the eight, too.
     """
 
     def __init__(self, channels: int):
@@ -153,7 +162,7 @@ class SymmetricNorm(nn.BatchNorm2d):
 
 
 def plain_state(net: nn.Module) -> dict[str, Tensor]:
-    """The state of a net with symmetric layers as that of the same net with ordinary ones."""
+    """Return the state of the net with ordinary layers that computes the same."""
     state = dict(net.state_dict())
     with torch.no_grad():
         for name, layer in net.named_modules():
@@ -171,9 +180,10 @@ def plain_state(net: nn.Module) -> dict[str, Tensor]:
 
 
 def folded_state(net: nn.Module, plain: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The other way round: what a net of ordinary layers has learned, for a net with symmetric
-    ones. What `net` has not stays as it was, what is of another width than in `net` goes. Raise
-    ValueError where the ordinary layers do not know the symmetries.
+    """Return the state for `net`, which has symmetric layers, from that of an ordinary net.
+
+    Inverse of `plain_state`. Keys unknown to `net` are kept; layers whose width differs are
+    dropped. Raises ValueError if the ordinary layers are not equivariant.
     """
     state = dict(plain)
 
@@ -211,9 +221,7 @@ def folded_state(net: nn.Module, plain: Mapping[str, Tensor]) -> dict[str, Tenso
 
 
 def has_shape(plain: Tensor, layer: SymmetricConv | SymmetricSum) -> bool:
-    """Whether this layer would have such a weight if it were an ordinary one; planes may be more
-    or fewer.
-    """
+    """Whether the layer's W has this shape; a layer that lifts may have more or fewer planes."""
     shape = layer.plain_weight().shape[: plain.ndim]
     lifts = isinstance(layer, SymmetricConv) and layer.lift
     return (

@@ -1,9 +1,8 @@
-"""Networks that tell who wins: planes [batch, planes, size, size] -> values [batch] from -1 to +1
-for the player to move.
+"""Networks that predict the winner: planes -> values [batch], -1 to +1 for the player to move.
 
-`ValueNet` is the one of the 2016 paper, layer by layer; it wants 49 planes, the last one telling
-the colour to move. `ResidualValueNet` shares its tower with `ResidualPolicyNet`, and may begin
-with what that one has learned.
+Planes are [batch, planes, size, size]. `ValueNet` is the one of the 2016 paper, layer by layer; it
+takes 49 planes, the last of which is the colour to move. `ResidualValueNet` has the tower of
+`ResidualPolicyNet` and can start from the weights of one.
 """
 
 import torch
@@ -16,9 +15,7 @@ from models.nets.policy_net import start_plain
 
 
 class ValueNet(nn.Module):
-    """The paper's: the policy net's 5x5 and 3x3 layers and one more, 1x1 to one map, 256 units,
-    tanh.
-    """
+    """The paper's: the policy net's layers and one more, 1x1 to one map, 256 units, tanh."""
 
     def __init__(
         self,
@@ -31,11 +28,13 @@ class ValueNet(nn.Module):
         super().__init__()
         if planes > COLOUR_PLANES:
             raise ValueError(
-                f"planes={planes}: the paper's value net has {COLOUR_PLANES}; value_resnet also hears komi"
+                f"planes={planes}: the paper's value net has {COLOUR_PLANES}; "
+                "value_resnet takes komi, too"
             )
         if layers < 4:
             raise ValueError(
-                f"layers={layers}: a value net has at least 5x5, 1x1, the hidden units and a layer between"
+                f"layers={layers}: a value net has at least 5x5, 1x1, "
+                "the hidden units and a layer between"
             )
         body: list[nn.Module] = [nn.Conv2d(planes, filters, 5, padding=2), nn.ReLU(inplace=True)]
         for _ in range(layers - 3):  # layers 2 to 12 of the paper, whose 13th and 14th follow
@@ -53,14 +52,14 @@ class ValueNet(nn.Module):
 
 
 class ResidualValueNet(nn.Module):
-    """The tower of the residual policy net; mean and maximum of its maps decide.
+    """The tower of the residual policy net, and a head that pools over the board.
 
-    Fits boards of any size.
+    Fits boards of any size up to `size`.
 
-    With `owners` it also says who will own each point, which it can be taught, and hears its own
-    answer's sum. With 50 planes the last one tells komi, which the head hears: in close games it
-    decides. With `moves` it also names the next move while it learns, so that the tower does not
-    forget what a policy net knew; who answers has no use for that, and files are without it.
+    - With 50 planes the last one is komi, which decides close games; the head takes it as input.
+    - With `owners` the net also predicts the owner of each point; the head takes their sum.
+    - With `moves` it also predicts the next move, so that the tower keeps what a policy net
+      learned. This serves training only; exported files are without it.
     """
 
     any_size = True  # answers for smaller boards than it was made for, too
@@ -98,19 +97,18 @@ class ResidualValueNet(nn.Module):
         self.moves = PointHead(filters, size, symmetric=symmetric) if moves else None
 
     def forward(self, planes: Tensor) -> Tensor:
-        return self.head(*self.heard(planes))[0]
+        return self.head(*self.inputs(planes))[0]
 
     def all_answers(self, planes: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """Values; with `owners` who will own the points, [batch, points] from -1 to +1 for the
-        player to move; with `moves` the logits of the next move, [batch, points].
+        """Return values, owners and move logits; None for those that the net does not predict.
+
+        Owners are [batch, points], from -1 to +1 for the player to move; logits [batch, points].
         """
-        maps, komi = self.heard(planes)
+        maps, komi = self.inputs(planes)
         value, owner = self.head(maps, komi)
         return value, owner, None if self.moves is None else self.moves(maps)
 
-    def heard(self, planes: Tensor) -> tuple[Tensor, Tensor | None]:
-        """What the tower makes of the planes that it sees, and komi for the player to move, in
-        points.
-        """
+    def inputs(self, planes: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return the inputs of the heads: the tower's maps, and komi for the player to move."""
         maps = self.tower(as_floats(planes[:, : self.seen], self.head.out.weight))
-        return maps, (planes[:, -1, 0, 0].float() - NO_KOMI) / 2 if self.head.hears_komi else None
+        return maps, (planes[:, -1, 0, 0].float() - NO_KOMI) / 2 if self.head.takes_komi else None

@@ -1,7 +1,7 @@
 """What a search thinks of the moves of a record: a row for each move, and one for the position
 after the last of them.
 
-    found = analyse(record, komi, thinkers, options)     Analysis(rows, end, complete)
+    found = analyse(record, komi, thinkers, options)     Analysis(rows, candidates, end, complete)
 
 Each row says how the position before its move was judged, what the move cost, and what the search would have preferred.
 Values are Black's, from -1 to +1; scores are Black's points ahead, komi counted. Costs are the mover's: `loss` of the value, from
@@ -23,7 +23,7 @@ from data.records.record import GameRecord
 from mcts.play.commentary import score_lead
 from mcts.play.dead_stones import judge, to_result
 from mcts.play.positions import walk
-from mcts.search.protocols import Limits, Report, Thinker
+from mcts.search.protocols import Candidate, Limits, Report, Thinker
 from pipelines.engine.thinkers import Thinkers
 from pipelines.shell.console import BuildProgress
 
@@ -33,6 +33,8 @@ LINE = 8  # moves of a continuation that are kept
 @dataclass
 class Analysis:
     rows: list[dict[str, Any]] = field(default_factory=list)
+    # what the search considered before each row's move, the best first
+    candidates: list[tuple[Candidate, ...]] = field(default_factory=list)
     # the position after the last row's move; None if it was not reached
     end: dict[str, Any] | None = None
     complete: bool = False
@@ -82,7 +84,7 @@ def analyse(
     ]
     for row, said in zip(rows, analyst.said, strict=False):
         row.update(said)
-    return Analysis(rows, end, complete)
+    return Analysis(rows, analyst.candidates[: len(rows)], end, complete)
 
 
 def pairs(judged: list[Judged], complete: bool) -> Iterator[tuple[Judged, Judged | None]]:
@@ -128,6 +130,8 @@ class Analyst:
         self.policy = Policy(thinkers, record.size)
         self.closing = closing_passes(record)
         self.said: list[dict[str, Any]] = []  # of the policy net about each move
+        # of each position; none where the board was counted
+        self.candidates: list[tuple[Candidate, ...]] = []
 
     def judge(self, ply: int, board: Board) -> Judged:
         """The position before move `ply + 1`.
@@ -140,8 +144,10 @@ class Analyst:
         )
         # what is counted there is no opinion, and passing costs nothing
         if self.closing and ply > over:
+            self.candidates.append(())
             return Judged(None, None, self.counted(board))
         report = self.think(board)
+        self.candidates.append(report.candidates)
         value, score = standing(report, board.to_play), score_lead(report, board.komi, BLACK)
         row = (
             self.counted(board)

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from data.build.builder import BuildOptions, PartSizes
 from data.build.executors import Executor
-from data.build.parts import GameOptions, ValueOptions
+from data.build.options import BuildOptions, GameOptions, PartSizes, ValueOptions
 from data.records.filters import Filters
 from data.records.sgf import ReadOptions
-from data.sources.members import Limits
+from data.sources.guard import Limits
 from pipelines.shell.options import read
 
 Choice = Literal["keep", "drop"]

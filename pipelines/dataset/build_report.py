@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from data.base.words import count_of
-from data.build.builder import report_path
+from data.base.text import count_of
+from data.build.work_folder import report_path
 from pipelines.shell.console import clock
 from pipelines.shell.path_keys import command
 

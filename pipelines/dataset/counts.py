@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from data.base.visible_text import visible
-from data.base.words import count_of
+from data.base.text import count_of, visible
 from pipelines.drawing.text_boards import bar, shades, side_by_side
 from pipelines.shell.console import ascii_only, bold, console, make_table, text_width
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from data.base.visible_text import visible
+from data.base.text import visible
 from data.dataset.rows import InspectionError, Rows
 from data.dataset.sample import Sample, take_sample
 from data.game.coords import COLOUR_NAMES, to_gtp

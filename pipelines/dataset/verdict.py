@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from data.base.visible_text import visible
+from data.base.text import visible
 from data.dataset.check import Verdict, verify
 from data.dataset.rows import Rows
 from pipelines.dataset.inspect_options import InspectOptions

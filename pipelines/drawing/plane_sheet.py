@@ -76,16 +76,7 @@ def draw_board(axes: Any, colours: np.ndarray, move: int, to_play: int, last: in
     from matplotlib.patches import Circle
 
     size = len(colours)
-    axes.imshow(paint_board(colours), extent=(-1, size, size, -1), interpolation="lanczos")
-    axes.set_axis_off()
-    for k in range(size):
-        for x, y, text in (
-            (k, -0.72, GTP_COLUMNS[k]),
-            (k, size - 0.28, GTP_COLUMNS[k]),
-            (-0.72, k, str(size - k)),
-            (size - 0.28, k, str(size - k)),
-        ):
-            axes.text(x, y, text, fontsize=9.5, color="#5b4424", ha="center", va="center")
+    draw_stones(axes, colours)
     if last is not None:
         row, column = divmod(last, size)
         edge = "white" if colours[row, column] > 0 else INK
@@ -103,6 +94,21 @@ def draw_board(axes: Any, colours: np.ndarray, move: int, to_play: int, last: in
         )
     axes.add_patch(Circle((column, row), STONE + 0.02, fill=False, linewidth=2.6, edgecolor=RED))
     axes.add_patch(Circle((column, row), 0.13, facecolor=RED, linewidth=0))
+
+
+def draw_stones(axes: Any, colours: np.ndarray) -> None:
+    """A board with its coordinates: column x, row y of `colours` [size, size] stands at (x, y)."""
+    size = len(colours)
+    axes.imshow(paint_board(colours), extent=(-1, size, size, -1), interpolation="lanczos")
+    axes.set_axis_off()
+    for k in range(size):
+        for x, y, text in (
+            (k, -0.76, GTP_COLUMNS[k]),
+            (k, size - 0.24, GTP_COLUMNS[k]),
+            (-0.76, k, str(size - k)),
+            (size - 0.24, k, str(size - k)),
+        ):
+            axes.text(x, y, text, fontsize=9.5, color="#5b4424", ha="center", va="center")
 
 
 def paint_board(colours: np.ndarray) -> np.ndarray:

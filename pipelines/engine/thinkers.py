@@ -294,7 +294,8 @@ class Thinkers:
 
     def make_search(self, params: SearchParams, nets: dict[str, Any], size: int) -> Any:
         """With trained rollouts and placeholders where there are such, else uniform ones."""
-        from mcts.rollouts.policy import NO_REPLIES, PatternPriors
+        from mcts.rollouts.replies_kernels import NO_REPLIES
+        from mcts.rollouts.tree_policy import PatternPriors
         from mcts.search.search import Search
 
         rollouts, priors = self.rollouts(size), None
@@ -320,7 +321,7 @@ class Thinkers:
         return {kind: net for kind, net in self.nets.items() if wanted[kind]}
 
     def open_one(self, kind: str, path: Path) -> Any:
-        from models.answering.inference import open_net
+        from models.answering.open import open_net
 
         options = self.options
         net = open_net(path, engine=options.engine, device=options.device, threads=options.threads)
@@ -338,7 +339,7 @@ class Thinkers:
 
 def turned(net: Any, symmetries: int) -> Any:
     """The mean over so many orientations; a search has a parameter of its own for that."""
-    from models.answering.inference import SymmetryEnsemble
+    from models.answering.ensemble import SymmetryEnsemble
 
     return SymmetryEnsemble(net, symmetries) if symmetries != 1 else net
 

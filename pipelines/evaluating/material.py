@@ -1,5 +1,6 @@
-"""From a dataset and a net to scores: which games are judged, what the net answers, and what is
-known of each position.
+"""From a dataset and a net to scores.
+
+`choose` draws the games and collects what is known of each position; `judge` asks the net.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from data.dataset.file import DatasetFile
 from data.dataset.games import Games
-from data.dataset.layout import DatasetError, DatasetFile
-from data.loading.loader import LoadedPool, read_labels
+from data.dataset.layout import DatasetError
+from data.dataset.positions import read_labels
+from data.loading.loader import LoadedPool
 from data.loading.order import EVALUATION_ROWS, key, shuffled
 from data.records.metadata import from_rank
-from models.answering.inference import Inference, SymmetryEnsemble
+from models.answering.ensemble import SymmetryEnsemble
+from models.answering.inference import Inference
 from models.answering.pattern_policy import PatternPolicy
 from models.judging.scores import (
     Calibration,
@@ -33,7 +37,7 @@ LAST_OUTCOMES = 1 << 22  # read at once
 
 @dataclass(frozen=True)
 class Material:
-    """Positions of whole games, and what is known of each."""
+    """The positions of the chosen games, and what is known of each."""
 
     kind: str  # policy: all games; value: those whose outcome may teach
     rows: np.ndarray  # int64, increasing
@@ -50,7 +54,7 @@ class Material:
 
     @property
     def groups(self) -> dict[str, tuple[np.ndarray, dict[int, str]]]:
-        """The ways to divide the positions."""
+        """The ways to divide the positions: group of each position, and names of the groups."""
         return {
             "handicap": (self.handicap.astype(np.int64), {0: "even", 1: "handicap"}),
             "rank": (self.rank, dict(enumerate(self.ranks))),
@@ -76,8 +80,10 @@ def choose(
     *,
     source: list[str] | None = None,
 ) -> Material:
-    """All games of a split, or random ones with about so many positions; `source`: words to find
-    in their archives' names.
+    """Choose all games of a split, or random ones with about `positions` positions.
+
+    `source` are words, one of which must be in the name of a game's archive. Raises `DatasetError`
+    if no game is left.
     """
     if split not in file.split_games:
         raise DatasetError(
@@ -120,13 +126,13 @@ def choose(
 
 
 def first_rows(file: DatasetFile, split: str) -> np.ndarray:
-    """int64 [games + 1]: game k of the split has the rows from entry k to entry k + 1."""
+    """Return int64 [games + 1]: game k of the split has the rows from entry k to entry k + 1."""
     first, stop = file.split_games[split]
     return file.first_row[first : stop + 1]
 
 
 def sources(file: DatasetFile, first: int, stop: int) -> np.ndarray:
-    """Archive of each game, or folder."""
+    """Return the archive or folder of each game."""
     texts = file.column("source", first, stop)
     return np.array(
         [
@@ -142,8 +148,9 @@ def plies(file: DatasetFile, rows: np.ndarray) -> np.ndarray:
 
 
 def ranks_to_move(file: DatasetFile, rows: np.ndarray, game: np.ndarray) -> np.ndarray:
-    """int8: the rank of the player to move, as `data/records/metadata.py` counts them; 0 where the file
-    does not tell.
+    """Return the rank of the player to move, int8; 0 if the file does not tell.
+
+    `data/records/metadata.py` tells how ranks are counted.
     """
     if "black_rank" not in file.games or "white_rank" not in file.games:
         return np.zeros(len(rows), np.int8)
@@ -152,8 +159,9 @@ def ranks_to_move(file: DatasetFile, rows: np.ndarray, game: np.ndarray) -> np.n
 
 
 def training_mean(file: DatasetFile) -> float:
-    """The mean outcome, for the player to move, of the training positions that may teach: the best
-    constant answer to them.
+    """Return the mean outcome, for the player to move, of the training positions.
+
+    It is the best constant answer. Games whose outcome may not teach are left out.
     """
     first, stop = file.split_games["train"]
     bounds = first_rows(file, "train")
@@ -177,7 +185,7 @@ def judge(
     batch_size: int,
     advance: Callable[[int], Any],
 ) -> Judged:
-    """Ask the net about all positions."""
+    """Ask the net about all positions; call `advance` with the size of each batch."""
     if isinstance(net, PatternPolicy):
         return judge_patterns(net, file, material, symmetries, batch_size, advance)
     found: dict[int, list[Any]] = {count: [] for count in symmetries}
@@ -211,7 +219,7 @@ def judge_patterns(
     batch_size: int,
     advance: Callable[[int], Any],
 ) -> Judged:
-    """The same for a policy of patterns, which is what it is in all symmetries."""
+    """Do the same for a policy of patterns, which answers alike in all symmetries."""
     games = Games(file)
     found = []
     for start in range(0, len(material.rows), batch_size):
@@ -231,7 +239,7 @@ def joined(parts: list[Scores]) -> Scores:
 def batches(
     file: DatasetFile, rows: np.ndarray, size: int
 ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
-    """Packed planes and columns, in the order of the file."""
+    """Yield packed planes and columns, in the order of the file."""
     for start in range(0, len(rows), EVALUATION_ROWS):
         some = rows[start : start + EVALUATION_ROWS]
         pool = LoadedPool(file, [some], [np.zeros(len(some), np.uint8)])

@@ -1,8 +1,7 @@
-"""What others have reached, to compare with: figures of papers and programs, each with its data
-set. Accuracies are in percent.
+"""Published figures of other programs, each with its dataset. Accuracies are in percent.
 
-Sets differ more than nets do: professionals are harder to predict than strong amateurs, and
-handicap games easier than even ones.
+Datasets differ more than nets do: professionals are harder to predict than strong amateurs, and
+handicap games are easier than even ones.
 """
 
 from dataclasses import dataclass

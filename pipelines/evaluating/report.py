@@ -1,8 +1,11 @@
-"""An evaluation as text: tables for the terminal, CSV for spreadsheets, and a comparison with the
-paper in Markdown.
+"""An evaluation as text: tables for the terminal, CSV, and Markdown beside the paper's table.
 
-All take the result of `evaluate_model.run`, plain values:
-    nets[i].name, .kind, ...    nets[i].scores[symmetries][way][group] = {positions, games, scores: {name: {value, low, high}}}
+All functions take the result of `evaluation.evaluate`, plain values:
+
+    nets[i].name, .kind, ...
+    nets[i].scores[symmetries][way][group] = {positions, games, scores}
+    scores[name] = {value, low, high}
+
 where way is all, handicap, rank (of the player to move), phase or source.
 """
 
@@ -27,6 +30,10 @@ WAYS = {
     "phase": "By phase, plies",
     "source": "By source",
 }
+VALUE_HEADS = [
+    *("net", "data set", "layers and filters", "planes", "symmetries", "squared error"),
+    *("95% interval", "a quarter of it", "floor", "below floor", "winner"),
+]
 
 Result = dict[str, Any]
 Net = dict[str, Any]
@@ -67,7 +74,7 @@ def overall(nets: Sequence[Net], columns: dict[str, str]) -> Table:
 
 
 def by_group(nets: Sequence[Net], way: str, title: str, columns: dict[str, str]) -> Table:
-    """The nets beside each other, in the smallest number of symmetries."""
+    """Return the nets side by side, each with its smallest number of symmetries."""
     shown = [
         name for name in columns if name in ("top1", "top5", "log_loss", "mse", "floor", "accuracy")
     ]
@@ -109,8 +116,9 @@ def differences(entries: Sequence[dict[str, Any]], columns: dict[str, str]) -> T
     rows = []
     for entry in entries:
         scores = [entry["scores"][name] for name in columns]
-        rows.append([f"{entry['second']} - {entry['first']}", entry["symmetries"],
-                     *(figure(name, mean, "+") for name, mean in zip(columns, scores, strict=True))])  # fmt: skip
+        means = zip(columns, scores, strict=True)
+        names = [f"{entry['second']} - {entry['first']}", entry["symmetries"]]
+        rows.append([*names, *(figure(name, mean, "+") for name, mean in means)])
     return listed("Difference on the same positions", ["", "symmetries", *columns.values()], rows)
 
 
@@ -143,7 +151,7 @@ def number(name: str, value: float, sign: str = "") -> str:
 
 
 def plus_minus(name: str, mean: dict[str, float]) -> str:
-    """Half the interval, which is nearly even; nothing where there is none."""
+    """Return half the interval, which is nearly symmetric, or '' if there is none."""
     half = (mean["high"] - mean["low"]) / 2
     if half != half or name == "floor":
         return ""
@@ -158,14 +166,15 @@ def plural(symmetries: str | int) -> str:
 
 
 def csv_of(nets: Sequence[Net]) -> str:
-    """A line for each net, number of symmetries, way to divide and group; each score with the ends
-    of its interval.
+    """Return a line for each net, number of symmetries, way to divide the positions, and group.
+
+    Each score comes with the ends of its interval.
     """
     names = list(nets[0]["scores"][lowest(nets[0])]["all"]["all"]["scores"])
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["net", "symmetries", "by", "group", "positions", "games",
-                     *(column for name in names for column in (name, f"{name}_low", f"{name}_high"))])  # fmt: skip
+    columns = [column for name in names for column in (name, f"{name}_low", f"{name}_high")]
+    writer.writerow(["net", "symmetries", "by", "group", "positions", "games", *columns])
     for net in nets:
         for count, ways in net["scores"].items():
             for way, groups in ways.items():
@@ -189,7 +198,7 @@ def csv_of(nets: Sequence[Net]) -> str:
 
 
 def markdown(result: Result) -> str:
-    """The comparison with the paper, naming data, filters, planes and symmetries of each figure."""
+    """Return the comparison with the paper: each figure with its data, net and symmetries."""
     lines = ["# Evaluation", "", *facts(result)]
     policies = [net for net in result["nets"] if net["kind"] == "policy"]
     values = [net for net in result["nets"] if net["kind"] == "value"]
@@ -208,17 +217,22 @@ def markdown(result: Result) -> str:
         lines += grid(heads, move_rows(policies))
         lines += [
             "",
-            "The paper's set has handicap games (35.4%) and games of one server only. Compare with the row of all games; with",
-            "that of even games where others have no handicap. Professionals are harder to predict: one net had 60.4 on KGS,",
+            "The paper's set has handicap games (35.4%) and games of one server only. "
+            "Compare with the row of all games; with",
+            "that of even games where others have no handicap. "
+            "Professionals are harder to predict: one net had 60.4 on KGS,",
             "54.3 on GoKifu.",
         ]
     if values:
         lines += ["", "## Winners", ""]
-        lines += grid(["net", "data set", "layers and filters", "planes", "symmetries", "squared error", "95% interval",
-                       "a quarter of it", "floor", "below floor", "winner"], value_rows(values))  # fmt: skip
-        lines += ["", f"{'; '.join(f'{label}: {value:g}' for label, value in PAPER_VALUE_MSE.items())}. "
-                  "The paper does not say on which scale. The floor is the error of always answering the mean outcome of the "
-                  f"training games that may teach ({values[0]['constant']:+.4f} for the player to move)."]  # fmt: skip
+        lines += grid(VALUE_HEADS, value_rows(values))
+        paper = "; ".join(f"{label}: {value:g}" for label, value in PAPER_VALUE_MSE.items())
+        lines += [
+            "",
+            f"{paper}. The paper does not say on which scale. "
+            "The floor is the error of always answering the mean outcome of the training games "
+            f"that may teach ({values[0]['constant']:+.4f} for the player to move).",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -226,13 +240,13 @@ def facts(result: Result) -> list[str]:
     data = result["dataset"]
     board = f"boards of {data['size']}x{data['size']}"
     lines = [
-        f"- data: `{data['name']}`, {board}, split {data['split']}, from {', '.join(data['sources'])}"
+        f"- data: `{data['name']}`, {board}, split {data['split']}, "
+        f"from {', '.join(data['sources'])}"
     ]
     if data["from"]:
         lines.append(f"- only sources with {' or '.join(data['from'])} in their name")
-    lines.append(
-        f"- filters of the data: {', '.join(f'{key}={value}' for key, value in data['filters'].items()) or 'none'}"
-    )
+    filters = ", ".join(f"{key}={value}" for key, value in data["filters"].items())
+    lines.append(f"- filters of the data: {filters or 'none'}")
     for kind, entry in data["chosen"].items():
         what = (
             "games"
@@ -241,7 +255,10 @@ def facts(result: Result) -> list[str]:
         )
         drawn = "all there are"
         if entry["games"] < entry["of_games"]:
-            drawn = f"drawn at random of {entry['of_games']:,} with {entry['of_positions']:,}, seed {result['seed']}"
+            drawn = (
+                f"drawn at random of {entry['of_games']:,} with {entry['of_positions']:,}, "
+                f"seed {result['seed']}"
+            )
         lines.append(
             f"- {kind}: {entry['positions']:,} positions of {entry['games']:,} {what}, {drawn}"
         )
@@ -249,10 +266,13 @@ def facts(result: Result) -> list[str]:
         f"- intervals: 95%, from {result['draws']:,} samples of whole games with replacement"
     )
     for net in result["nets"]:
-        lines.append(f"- {net['name']}: {net['kind']}, {net['description']}, {net['learned']}, {net['inputs']}, "
-                     f"for boards of {net['boards']}; computed by {net['engine']}")  # fmt: skip
+        lines.append(
+            f"- {net['name']}: {net['kind']}, {net['description']}, {net['learned']}, "
+            f"{net['inputs']}, for boards of {net['boards']}; computed by {net['engine']}"
+        )
     lines.append(
-        "- illegal moves are not excluded from the answers; passes are no positions; of equal answers the first point wins"
+        "- illegal moves are not excluded from the answers; passes are no positions; "
+        "of equal answers the first point wins"
     )
     lines += [f"- {line}" for line in about_split(data["split"], data["held_out"], result["nets"])]
     return lines
@@ -261,22 +281,35 @@ def facts(result: Result) -> list[str]:
 def about_split(
     split: str, held_out: dict[str, float | None], nets: Sequence[Net]
 ) -> Iterator[str]:
-    """Whether nets may have learned from these games, which are those below a share of all (see
-    `DatasetFile.held_out`).
-    """
+    """Yield whether nets may have been trained on these games (see `DatasetFile.held_out`)."""
     if split == "train":
-        yield "these are games to train with: nets that were trained on this data have learned from them"
+        yield (
+            "these are games to train with: "
+            "nets that were trained on this data have learned from them"
+        )
         return
-    yield f"splits are by game and its eight images: no game of the {split} split is in the training split of this data"
+    yield (
+        f"splits are by game and its eight images: "
+        f"no game of the {split} split is in the training split of this data"
+    )
     share = held_out[split]
     for net in nets:
         theirs = net["held_out"]
         if theirs is None or share is None:
-            yield f"{net['name']}: whether it has learned from these games is not told by its file or by the data's"
+            yield (
+                f"{net['name']}: whether it has learned from these games "
+                "is not told by its file or by the data's"
+            )
         elif theirs < share - ROUNDING:
-            yield f"WARNING, {net['name']}: it kept away from {theirs:.3g} of all games, these are {share:.3g}; it may know some"
+            yield (
+                f"WARNING, {net['name']}: it kept away from {theirs:.3g} of all games, "
+                f"these are {share:.3g}; it may know some"
+            )
         else:
-            yield f"{net['name']}: nothing that it learned from, in this data or another, was one of these games"
+            yield (
+                f"{net['name']}: nothing that it learned from, in this data or another, "
+                "was one of these games"
+            )
 
 
 def move_rows(nets: Sequence[Net]) -> list[list[str]]:
@@ -289,9 +322,17 @@ def move_rows(nets: Sequence[Net]) -> list[list[str]]:
             ):
                 if group:
                     top1, top5 = group["scores"]["top1"], group["scores"]["top5"]
-                    rows.append([f"**{net['name']}**", f"{net['data']}, {label}", net["description"], str(net["planes"]), count,
-                                 f"**{100 * top1['value']:.1f}**", f"{100 * top1['low']:.1f} to {100 * top1['high']:.1f}",
-                                 f"{100 * top5['value']:.1f}"])  # fmt: skip
+                    of_net = [net["description"], str(net["planes"]), count]
+                    rows.append(
+                        [
+                            f"**{net['name']}**",
+                            f"{net['data']}, {label}",
+                            *of_net,
+                            f"**{100 * top1['value']:.1f}**",
+                            f"{100 * top1['low']:.1f} to {100 * top1['high']:.1f}",
+                            f"{100 * top5['value']:.1f}",
+                        ]
+                    )
     return rows + [published_row(row) for row in (*PAPER_TABLE, *OTHERS)]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from data.base.words import count_of
+from data.base.text import count_of
 from mcts.play.clock import describe
 from pipelines.drawing.matches import FEWEST, ratings, running_rates
 from pipelines.matches.games import GameRules

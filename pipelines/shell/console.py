@@ -68,7 +68,7 @@ def prefixed(prefix: str) -> Iterator[None]:
 
 
 class BuildProgress:
-    """Watches a build (`data.build.builder.Progress`)."""
+    """Watches a build (`data.build.parts.Progress`)."""
 
     def __init__(self) -> None:
         self.live: Progress | None = None

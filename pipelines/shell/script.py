@@ -21,7 +21,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from data.base.visible_text import visible
+from data.base.text import visible
 from pipelines.shell import command_line, run_folders
 from pipelines.shell.configuration import CONF
 from pipelines.shell.help import help_text

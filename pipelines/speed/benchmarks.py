@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 
 from data.base.random_kernels import new_state
-from data.build.builder import BuildOptions, build
+from data.build.builder import build
 from data.build.executors import Executor
-from data.build.parts import GameOptions
-from data.dataset.layout import DatasetFile
+from data.build.options import BuildOptions, GameOptions
+from data.dataset.file import DatasetFile
 from data.features.alphago48 import GameEncoder
 from data.features.feature_set import ROW_BYTES
 from data.game.board import Board
@@ -37,7 +37,7 @@ from data.records.record import GameRecord
 from data.records.replay import Replayer, count_positions
 from data.records.sgf import ReadOptions, read_games
 from data.sources import find
-from data.sources.members import Limits, Member
+from data.sources.guard import Limits, Member
 from mcts.rollouts.policy import RolloutPolicy
 from mcts.rollouts.uniform_kernels import uniform_rollouts
 from pipelines.shell.environment import ROOT
@@ -154,8 +154,9 @@ class Material:
         import torch
 
         from models.answering.engines import OnnxEngine
-        from models.answering.inference import card_of
-        from models.exporting.export import to_int8, to_onnx
+        from models.exporting.int8 import to_int8
+        from models.exporting.onnx import to_onnx
+        from models.files.open import card_of
         from models.nets.policy_net import PolicyNet
 
         torch.manual_seed(0)

@@ -11,11 +11,11 @@ import numpy as np
 
 from data.game.board import Board
 from mcts.rollouts.policy import PolicyRollouts, RolloutPolicy
-from mcts.rollouts.threads import UniformRollouts
+from mcts.rollouts.uniform import UniformRollouts
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Limits
 from mcts.search.search import Search
-from models.answering.inference import open_net
+from models.answering.open import open_net
 from pipelines.speed.benchmarks import PRETRAINED, Material, benchmark
 
 NET_SECONDS = 0.01  # a batch of the net that stands for a slow one

@@ -30,7 +30,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from data.base.atomic import write_text
 from data.base.errors import first_line
-from data.base.words import count_of
+from data.base.text import count_of
 from pipelines.shell import run_folders
 from pipelines.shell.console import bold, console, prefixed
 from pipelines.shell.environment import PACKAGE, ROOT

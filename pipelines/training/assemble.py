@@ -75,7 +75,7 @@ def make_callbacks(config: Any) -> list[Any]:
     """Return the callbacks, `Checkpoints` last: it saves what the others have done."""
     from hydra.utils import instantiate
 
-    from models.learning.callbacks import Checkpoints
+    from models.learning.checkpoints import Checkpoints
 
     made = instantiate(config).values() if config else []
     callbacks = [callback for callback in made if callback is not None]
@@ -128,7 +128,7 @@ def held_out(file: Any, before: Any) -> float | None:
 
     None where that is not recorded.
     """
-    from models.answering.inference import held_out_by
+    from models.files.provenance import held_out_by
 
     shares = [
         file.held_out("test", "validation"),

@@ -19,7 +19,7 @@ from pytorch_lightning.loggers import Logger, TensorBoardLogger
 from pytorch_lightning.utilities import rank_zero_only
 
 from data.base.errors import Mistake, first_line
-from models.learning.callbacks import Checkpoints
+from models.learning.checkpoints import Checkpoints
 
 COMPARED = (
     "dataset",

@@ -189,7 +189,7 @@ def complete(cfg: DictConfig) -> None:
 
     Raises `OptionError` or `TrainingError` for what can't be trained.
     """
-    from data.dataset.layout import DatasetFile
+    from data.dataset.file import DatasetFile
 
     options = read_options(cfg)
     for key in ("dataset", "start", "loader.owners"):

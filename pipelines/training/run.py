@@ -104,8 +104,8 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     from pytorch_lightning import seed_everything
 
     from models.files.checkpoint import read_checkpoint
-    from models.learning.callbacks import Checkpoints
-    from models.learning.training_state import Restored
+    from models.learning.checkpoints import Checkpoints
+    from models.learning.exact_resume import Restored
 
     quieten()
     precision = settle_precision(cfg, resumed=checkpoint is not None)
@@ -154,7 +154,7 @@ def fit(
 
     Raises `TrainingError` if the checkpoint could not be restored.
     """
-    from models.learning.callbacks import TrainingStopped
+    from models.learning.checkpoints import TrainingStopped
 
     try:
         trainer.fit(module, datamodule=data, ckpt_path=str(checkpoint) if checkpoint else None)
@@ -174,7 +174,7 @@ def introduce(
 ) -> None:
     """Write the configuration beside the checkpoints, and say what begins."""
     from models.files.card import weights_in_words
-    from models.files.checkpoint import count_plain_weights, count_weights
+    from models.nets.build import count_plain_weights, count_weights
 
     output = Path(cfg.output)
     if checkpoint is None and any((output / "checkpoints").glob("*.ckpt")):

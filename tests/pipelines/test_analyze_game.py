@@ -1,6 +1,7 @@
 """Analysis of a game: whose view values are from, what a move costs, and what is written."""
 
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +13,17 @@ from hydra import compose, initialize_config_dir
 from sgfmill import sgf
 
 from data.game.board import Board
-from data.game.coords import BLACK, WHITE
+from data.game.coords import BLACK, WHITE, from_gtp
 from data.records.record import GameRecord
 from data.records.sgf import ReadOptions, read_games
 from mcts.play.policy_player import sensible_moves
 from mcts.search.protocols import Candidate, Limits, Report, Watch
 from pipelines import analyze_game
-from pipelines.analyze_game import GameError, named
+from pipelines.analysing.rows import Analysis
+from pipelines.analyze_game import GameError
 from pipelines.drawing import fonts
+from pipelines.drawing.game_board import moment_of
+from pipelines.shell.command_line import first_word_is
 from pipelines.shell.configuration import CONF
 from tests.support.damage import run_watched, script
 from tests.support.tiny_nets import POLICY, tiny_net, write_checkpoint
@@ -499,6 +503,10 @@ def test_the_script_judges_a_game_and_says_in_one_line_what_is_none(tmp_path: Pa
 def test_a_bare_word_is_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a=b.sgf").touch()
+
+    def named(word: str) -> str:
+        return first_word_is("game")([word])[0]
+
     assert named("game.sgf") == "game='game.sgf'" and named("a=b.sgf") == "game='a=b.sgf'"
     assert named("seconds=3") == "seconds=3" and named("--help") == "--help"
     assert named("it's (1).sgf") == "game='it\\'s (1).sgf'"
@@ -519,3 +527,54 @@ def test_two_games_at_once_are_refused(
         stop.value.code == 2
         and capsys.readouterr().err == "analyze_game: a.sgf b.sgf: one game at a time\n"
     )
+
+
+# --- one move as a picture
+
+
+@pytest.mark.usefixtures("known")
+def test_board_adds_a_picture_and_leaves_the_figures_as_they_are(tmp_path: Path) -> None:
+    without = analyze_game.run(config(tmp_path, f"output={tmp_path / 'without'}"))
+    assert analyze_game.run(config(tmp_path, "board=worst")) == without
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names - {path.name for path in (tmp_path / "without").iterdir()} == {"a game.board.png"}
+    assert (tmp_path / "out" / "a game.board.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_board_is_that_before_the_move_and_shares_add_up(tmp_path: Path) -> None:
+    config(tmp_path)
+    record = analyze_game.read_game(tmp_path / "a game.sgf")
+    rows = [
+        {"number": n, "move": "A1", "loss": loss} for n, loss in ((2, 0.3), (3, 0.8), (4, None))
+    ]
+    candidates = [
+        Candidate(move, visits, 0.1, 0.0, math.nan, math.nan, (move,))
+        for move, visits in ((40, 6), (10, 2))
+    ]
+    analysis = Analysis(rows, [tuple(candidates)] * 2 + [()])
+    worst = moment_of(record, 6.5, analysis, "worst")
+    assert worst is not None and worst.row["number"] == 3 and worst.last == from_gtp("C7", 9)
+    assert worst.colours.sum() == 0 and np.count_nonzero(worst.colours) == 2
+    assert worst.shares() == [0.75, 0.25]
+    assert [letter for letter, *_ in worst.lettered()] == ["A", "B"]
+    assert moment_of(record, 6.5, analysis, 2).row["number"] == 2  # type: ignore[union-attr]
+    assert (
+        moment_of(record, 6.5, analysis, 4) is None and moment_of(record, 6.5, analysis, 5) is None
+    )
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["board=best"], "board=best"),
+        (["board=2", "first=3"], "not among the moves that are analysed"),
+        (["board=4", "last=3"], "not among the moves that are analysed"),
+        (["board=6"], "the game has 5 moves"),
+    ],
+)
+def test_a_board_that_cannot_be_drawn_is_refused_before_thinking(
+    tmp_path: Path, given: list[str], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        analyze_game.run(config(tmp_path, *given))

@@ -9,8 +9,7 @@ import sys
 import pytest
 import yaml
 
-from data.build.builder import report_path
-from data.build.work_folder import work_folder
+from data.build.work_folder import report_path, work_folder
 from pipelines.dataset.build_report import describe, fold, shorten
 from pipelines.shell.options import OptionError, convert, make
 from tests.support.builds import ROOT, SCRIPT, attributes, build_here, command, run_command
@@ -202,7 +201,7 @@ def test_values_are_read_with_good_will():
 
 
 def test_the_defaults_of_the_script_are_those_of_the_code():
-    from data.build.builder import BuildOptions
+    from data.build.options import BuildOptions
 
     ours = options_from()
     assert ours == BuildOptions(sources=("a",), output=ours.output)
@@ -211,7 +210,7 @@ def test_the_defaults_of_the_script_are_those_of_the_code():
 def test_conversion_says_what_it_wanted():
     with pytest.raises(OptionError, match=r"x=\[1\]: a whole number or null is expected"):
         convert([1], int | None, "x")
-    from data.build.parts import ValueOptions
+    from data.build.options import ValueOptions
 
     with pytest.raises(
         OptionError, match=r"value.komi: there is no such option; there are time_losses, handicap"

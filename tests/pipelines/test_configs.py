@@ -13,7 +13,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.dataset.owners import write_owners
 from mcts.search.params import SearchParams
 from pipelines.shell.configuration import CONF

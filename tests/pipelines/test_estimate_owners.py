@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
 
-from data.dataset.layout import DatasetError, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
 from data.dataset.owners import SURE, read_owners
 from data.game.coords import PASS
 from data.loading.datamodule import GoDataModule

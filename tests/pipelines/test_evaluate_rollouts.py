@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
 
-from data.dataset.layout import DatasetError, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
 from data.game.board import Board
 from data.game.coords import PASS
 from data.patterns.files import PatternWeights, read_patterns, write_patterns
 from data.patterns.harvest import harvest
 from data.patterns.vocabulary import first_of_slots
 from mcts.play.rollout_player import AT_A_TIME, RolloutPlayer
-from mcts.rollouts.policy import PatternPriors
-from mcts.rollouts.threads import UniformRollouts
+from mcts.rollouts.tree_policy import PatternPriors
+from mcts.rollouts.uniform import UniformRollouts
 from mcts.search.protocols import Limits
 from pipelines import evaluate_rollouts
 from pipelines.shell.configuration import CONF

@@ -14,9 +14,9 @@ from hydra import compose, initialize_config_dir
 
 from data.base import digests
 from data.base.errors import Mistake
-from data.build.builder import BuildOptions, build
+from data.build.builder import build
 from data.build.executors import Executor
-from data.build.parts import GameOptions
+from data.build.options import BuildOptions, GameOptions
 from data.dataset.check import verify
 from data.dataset.layout import DatasetError
 from data.dataset.rows import Rows, open_dataset

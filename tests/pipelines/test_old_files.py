@@ -20,10 +20,10 @@ import numpy as np
 import pytest
 import yaml
 
+from data.dataset.file import DatasetFile
 from data.dataset.games import Games
-from data.dataset.layout import DatasetFile
 from data.loading.datamodule import GoDataModule
-from models.answering.inference import open_net
+from models.answering.open import open_net
 from models.files.card import read_card
 from tests.pipelines.test_scripts import run_all
 from tests.support.damage import ROOT, script
@@ -232,10 +232,7 @@ def keys(values: dict[str, Any], group: str = "") -> list[str]:
 
 def test_golden_command_line_has_every_key(tmp_path: Path) -> None:
     """Each script with its program and its keys; each choice of each group with its own."""
-    programs = {
-        entry.removeprefix("pipelines.").removesuffix(":main"): name
-        for name, entry in PROJECT["scripts"].items()
-    }
+    programs = {entry.removeprefix("lambdago:"): name for name, entry in PROJECT["scripts"].items()}
     calls = [
         (name, [argument])
         for name in SCRIPTS

@@ -1,5 +1,5 @@
-"""A search for programs: the lines of the README run as they stand, and what can't be opened is
-said.
+"""A search for programs: the lines of `mcts/README.md` run as they stand, and what can't be opened
+is named.
 """
 
 import re
@@ -18,10 +18,10 @@ WITHOUT_NETS = {"policy": "none", "value": "none", "tree": "none"}
 
 def test_the_lines_of_the_readme_search(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(
-        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+        r"```python\n(.*?)```", (ROOT / "mcts" / "README.md").read_text(encoding="utf-8"), re.DOTALL
     )
     (lines,) = [block for block in blocks if "open_search" in block]
-    exec(compile(lines, "README.md", "exec"), {})
+    exec(compile(lines, "mcts/README.md", "exec"), {})
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) == 3 and all(re.fullmatch(r"[A-T]\d+ \d+ [\d.]+%", line) for line in shown)
 

@@ -20,7 +20,7 @@ import pytest
 
 import hatch_build as hook
 import lambdago
-from models.files.checkpoint import load_net
+from models.files.open import load_net
 from pipelines.shell import commands, environment
 from pipelines.shell.environment import PROGRAMS, start_of_command
 from tests.support.tiny_dataset import make_dataset

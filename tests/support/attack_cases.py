@@ -211,7 +211,7 @@ class Uses:
     """
 
     def __init__(self, sound: Path):
-        from data.dataset.layout import DatasetFile
+        from data.dataset.file import DatasetFile
         from data.patterns.files import PatternWeights
         from data.patterns.harvest import harvest
         from data.patterns.vocabulary import first_of_slots
@@ -246,7 +246,7 @@ class Uses:
             take_sample(rows, row)
 
     def load(self, path: Path) -> None:
-        from data.dataset.layout import DatasetFile
+        from data.dataset.file import DatasetFile
         from data.loading.loader import Loader
         from data.loading.order import EvaluationOrder, candidates
 
@@ -269,7 +269,7 @@ class Uses:
                 pass
 
     def owners(self, path: Path) -> None:
-        from data.dataset.layout import DatasetFile
+        from data.dataset.file import DatasetFile
         from pipelines.estimate_owners import compare, estimate
 
         file = DatasetFile(path)
@@ -277,9 +277,9 @@ class Uses:
         compare(file, estimate(file, self.policy, options)[1])
 
     def evaluate(self, path: Path) -> None:
+        from data.dataset.file import DatasetFile
         from data.dataset.games import Games
-        from data.dataset.layout import DatasetFile
-        from data.loading.loader import read_labels
+        from data.dataset.positions import read_labels
         from pipelines.evaluating.material import choose, training_mean
 
         file = DatasetFile(path)

@@ -17,9 +17,9 @@ import hdf5plugin
 import numpy as np
 
 from data.base import digests
-from data.build.builder import BuildOptions, PartSizes, build
+from data.build.builder import build
 from data.build.executors import Executor
-from data.build.parts import GameOptions
+from data.build.options import BuildOptions, GameOptions, PartSizes
 from data.features.alphago48 import PlaneEncoder
 from data.game.board import Board
 from data.game.coords import PASS

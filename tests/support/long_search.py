@@ -34,7 +34,7 @@ def main() -> None:
         assert search.tree is not None
         search.tree.check_finished()
         assert search.tree.head.n_nodes <= NODES and report.simulations > 1000
-        assert all(len(cache) <= ANSWERS for cache in search.caches.values())
+        assert all(len(cache) <= ANSWERS for cache in search.parts.caches.values())
         print(f"{held():.1f}", flush=True)
     search.close()
 

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from models.answering.inference import card_of
 from models.files.card import Card
-from models.files.checkpoint import make_net
+from models.files.open import card_of
 from models.files.seal import seal
+from models.nets.build import make_net
 from tests.support.small_dataset import write_dataset
 
 torch.set_num_threads(1)  # several wait for each other where other programs run

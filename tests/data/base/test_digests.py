@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from data.base import digests
-from data.base.atomic import NewFile
+from data.hdf5.new_file import new_file
 from tests.support.builds import build_here
 from tests.support.damage import flip_bits, zero_region
 from tests.support.own_games import collect, write_zip
@@ -53,7 +53,7 @@ def test_a_file_of_an_older_version_has_no_checksum(tmp_path):
 
 
 def test_an_edit_is_seen(tmp_path):
-    with NewFile(tmp_path / "a.h5") as new:
+    with new_file(tmp_path / "a.h5") as new:
         new.file["x"] = np.arange(3)
     assert digests.find_change(tmp_path / "a.h5") == ""
     with h5py.File(tmp_path / "a.h5", "r+") as file:

@@ -19,8 +19,8 @@ import pytest
 
 from data.base.digests import find_change
 from data.base.interrupts import CODE, STOPPED
-from data.build.builder import report_path, work_folder
 from data.build.report import read_report
+from data.build.work_folder import report_path, work_folder
 from tests.support.builds import ROOT, build_here, command, digest
 from tests.support.ctrl_c import hear_ctrl_c
 from tests.support.own_games import collect, write_tar

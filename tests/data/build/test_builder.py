@@ -12,17 +12,18 @@ import h5py
 import numpy as np
 import pytest
 
-from data.build import builder
-from data.build.builder import BuildError, PartSizes
+from data.build.options import BuildError, PartSizes
 from data.build.report import EXAMPLES, REASONS, BadInput, read_report
 from data.build.work_folder import report_path
 from data.dataset import game_table, layout
-from data.dataset.layout import CHUNK, SCHEMA, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import CHUNK, SCHEMA
 from data.features.alphago48 import PlaneEncoder
 from data.features.feature_set import FEATURES, plane_names
 from data.game.coords import PASS
 from data.records.identity import OPENING
 from data.records.splits import SPLITS
+from data.sources.guard import Limits
 from tests.support.builds import (
     SMALL,
     Watcher,
@@ -583,7 +584,7 @@ def test_no_game_left_is_a_clear_line_and_leaves_nothing(tmp_path, files, messag
         ({"parts": PartSizes(rows=100)}, "multiple of 256"),
         ({"max_reject_rate": float("nan")}, "max_reject_rate"),
         ({"validation": 0.5, "test": 0.5}, "something for training"),
-        ({"limits": builder.Limits(max_ratio=-1)}, "limits.max_ratio"),
+        ({"limits": Limits(max_ratio=-1)}, "limits.max_ratio"),
         ({"size": 20}, "size=20"),
     ],
 )

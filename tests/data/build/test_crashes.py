@@ -5,12 +5,16 @@ the same result in the end.
 import builtins
 import contextlib
 import errno
+import gzip
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
+import sys
 import time
+import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,14 +22,16 @@ import h5py
 import pytest
 
 from data.base import interrupts, locks
-from data.base.atomic import DiskFull, NewFile
+from data.base.atomic import DiskFull
 from data.base.digests import find_change
 from data.base.interrupts import STOPPED
-from data.build import builder
-from data.build.builder import BuildError, report_path, work_folder
-from data.build.work_folder import WorkFolder, hash_code
-from data.dataset.layout import DatasetFile
-from data.sources import members
+from data.build import builder, encode, manifest, plan, read
+from data.build.manifest import code_files, hash_code
+from data.build.options import BuildError
+from data.build.work_folder import WorkFolder, report_path, work_folder
+from data.dataset.file import DatasetFile
+from data.hdf5.new_file import new_file
+from data.sources.guard import Limits
 from tests.support.builds import SMALL, PartSizes, Watcher, build_here, command, digest, run_command
 from tests.support.ctrl_c import hear_ctrl_c
 from tests.support.own_games import collect, write_folder, write_tar, write_zip
@@ -94,10 +100,10 @@ def test_finished_parts_are_not_made_again(source, tmp_path, monkeypatch):
     stop(source, output, 14)
     done = len(list(work_folder(output).glob("*.h5")))
     made = []
-    for name in ("read_part", "encode_part"):
-        work = getattr(builder, name)
+    for step, name in ((read, "read_part"), (encode, "encode_part")):
+        work = getattr(step, name)
         monkeypatch.setattr(
-            builder, name, lambda task, work=work: (made.append(task.path), work(task))[1]
+            step, name, lambda task, work=work: (made.append(task.path), work(task))[1]
         )
     build_here(source, output)
     total = done + len(made)
@@ -322,32 +328,36 @@ def test_other_sources_are_refused_with_the_difference(source, tmp_path, finishe
 def test_parts_of_other_code_are_refused(source, tmp_path, monkeypatch):
     output = tmp_path / "o.h5"
     stop(source, output)
-    monkeypatch.setattr(builder, "hash_code", lambda: "new")
+    monkeypatch.setattr(manifest, "hash_code", lambda: "new")
     with pytest.raises(BuildError, match=r'code: there "[0-9a-f]{16}", here "new"'):
         build_here(source, output)
     report = build_here(source, output, overwrite=True)
     assert not report["resumed"]
 
 
-def test_the_hash_of_the_code_covers_all_that_parts_are_made_with():
-    assert len(hash_code()) == 16 and hash_code() != hash_code("data.game.coords")
-    from data.build import work_folder as module
+def test_the_hash_of_the_code_covers_all_that_parts_are_made_with(tmp_path, monkeypatch):
+    package = manifest.PACKAGE
+    names = {path.relative_to(package).as_posix() for path in code_files()}
+    loaded = """
+import sys, pathlib, data
+import data.build.builder
+package = pathlib.Path(data.__file__).parent
+files = (module.__file__ for name, module in sys.modules.items() if name.startswith("data."))
+print(*(pathlib.Path(file).relative_to(package).as_posix() for file in files))
+"""
+    used = set(run_command([sys.executable, "-c", loaded]).stdout.split())
+    assert {"build/read.py", "records/sgf.py", "game/board_kernels.py"} <= used
+    assert used <= names and not any(name.startswith("loading/") for name in names)
 
-    seen, waiting = set(), ["data.build.parts"]
-    while waiting:
-        name = waiting.pop()
-        seen.add(name)
-        waiting += [other for other in module.imports_of(module.path_of(name)) if other not in seen]
-    seen = {name.removeprefix("data.") for name in seen}
-    records = {
-        "records.sgf",
-        "records.main_line",
-        "records.metadata",
-        "records.replay_kernels",
-        "records.identity",
-    }
-    assert records | {"game.board_kernels", "game.ladder_kernels", "game.symmetry"} <= seen
-    assert not {"build.builder", "loading.loader", "loading.datamodule", "build.report"} & seen
+    copied = tmp_path / "elsewhere" / "data"  # as in a wheel, under another package
+    shutil.copytree(package, copied)
+    monkeypatch.setattr(manifest, "PACKAGE", copied)
+    fresh = hash_code.__wrapped__
+    assert fresh() == hash_code() and len(fresh()) == 16
+    (copied / "loading" / "order.py").write_text("")
+    assert fresh() == hash_code()
+    (copied / "game" / "coords.py").write_text("")
+    assert fresh() != hash_code()
 
 
 @pytest.mark.parametrize("finished", [True, False])
@@ -456,9 +466,7 @@ def test_a_full_disk_is_one_line_from_workers_too(source, unbroken, tmp_path):
 
 
 def test_too_little_room_is_told_before_the_work(source, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        builder.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000})()
-    )
+    monkeypatch.setattr(plan.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000})())
     with pytest.raises(DiskFull, match=r"about 0.1 MB are needed, 0.0 MB are free"):
         build_here(source, tmp_path / "o.h5")
     assert not (tmp_path / "o.h5").exists()
@@ -466,11 +474,11 @@ def test_too_little_room_is_told_before_the_work(source, tmp_path, monkeypatch):
 
 
 def test_a_new_file_is_whole_or_not_there(tmp_path):
-    with pytest.raises(Stopped), NewFile(tmp_path / "a.h5") as new:
+    with pytest.raises(Stopped), new_file(tmp_path / "a.h5") as new:
         new.file["a"] = [1, 2, 3]
         raise Stopped
     assert_clean(tmp_path)
-    with NewFile(tmp_path / "a.h5") as new:
+    with new_file(tmp_path / "a.h5") as new:
         new.file["a"] = [1, 2, 3]
         assert not (tmp_path / "a.h5").exists()
     assert_clean(tmp_path, "a.h5")
@@ -566,9 +574,7 @@ def test_sources_that_are_not_there_or_empty_leave_nothing(tmp_path):
 def test_a_bomb_is_refused(tmp_path):
     write_zip(tmp_path / "a.zip", {f"{k}.sgf": b"(;SZ[9];B[aa])" + b" " * 3000 for k in range(40)})
     with pytest.raises(BuildError, match="unpacks to more than 50,000 bytes"):
-        build_here(
-            tmp_path / "a.zip", tmp_path / "o.h5", limits=builder.Limits(max_total_bytes=50_000)
-        )
+        build_here(tmp_path / "a.zip", tmp_path / "o.h5", limits=Limits(max_total_bytes=50_000))
 
 
 # --- memory
@@ -657,7 +663,7 @@ def test_positions_of_other_games_are_made_again(source, unbroken, tmp_path):
     output = tmp_path / "o.h5"
     stop(source, output, 14)
     part = work_folder(output) / next(work_folder(output).glob("positions*")).name
-    with h5py.File(part, "r") as file, NewFile(tmp_path / "other.h5") as new:
+    with h5py.File(part, "r") as file, new_file(tmp_path / "other.h5") as new:
         for name in file:
             file.copy(name, new.file)
         new.file.attrs["made_from"] = "0" * 32
@@ -772,8 +778,8 @@ def test_a_medium_that_fails_stops_the_build_and_nothing_unread_is_taken_for_don
                 return read() if str(path).startswith(str(folder)) else real(path, *rest, **more)
 
             patch.setattr(builtins, "open", open_elsewhere)
-            patch.setattr(members.zipfile.ZipFile, "open", read)
-            patch.setattr(members.gzip.GzipFile, "read", read)
+            patch.setattr(zipfile.ZipFile, "open", read)
+            patch.setattr(gzip.GzipFile, "read", read)
             return None
 
         watcher = Meddler(fail)
@@ -894,7 +900,7 @@ def test_what_goes_wrong_below_hdf5_is_raised_above_it(tmp_path, monkeypatch, ca
     ):
         patch.setattr(os, call, fail)
         for number in range(4):
-            with NewFile(tmp_path / f"{number}.h5") as new:
+            with new_file(tmp_path / f"{number}.h5") as new:
                 for name in range(20):
                     new.file.create_dataset(f"{name}", data=list(range(1000)), chunks=(100,))
                 new.file.flush()
@@ -914,7 +920,7 @@ def heard():
 
 
 def test_ctrl_c_waits_for_a_safe_point(tmp_path, heard):
-    with pytest.raises(KeyboardInterrupt), NewFile(tmp_path / "a.h5") as new:
+    with pytest.raises(KeyboardInterrupt), new_file(tmp_path / "a.h5") as new:
         signal.raise_signal(signal.SIGINT)
         new.file["a"] = [1, 2, 3]
         with pytest.raises(KeyboardInterrupt):

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from data.build.builder import work_folder
 from data.build.executors import Executor, ExecutorError
+from data.build.work_folder import work_folder
 from tests.support.builds import Watcher, build_here, command, digest, run_command
 from tests.support.own_games import collect, write_tar, write_zip
 

@@ -3,20 +3,14 @@
 import numpy as np
 import pytest
 
-from data.build.parts import (
-    EncodeTask,
-    GameOptions,
-    ReadTask,
-    count_part,
-    encode_part,
-    encode_rows,
-    read_part,
-    warm_up,
-)
+from data.build.encode import EncodeTask, encode_part, encode_rows
+from data.build.options import GameOptions
+from data.build.read import ReadTask, count_part, read_part
+from data.build.warm_up import warm_up
 from data.features import alphago48_kernels
 from data.records import identity_kernels, replay_kernels
 from data.records.sgf import ReadOptions
-from data.sources.members import Member
+from data.sources.guard import Member
 from tests.support.boards import INTERPRETED
 from tests.support.builds import build_here
 from tests.support.own_games import collect, write_zip
@@ -48,9 +42,7 @@ def test_a_part_of_games_says_what_is_in_it(tmp_path):
     counts = read_part(task)
     games = collect(20).values()
     moves = sum(int((game.record.moves != 361).sum()) for game in games)
-    assert (
-        counts == count_part(task.path) == {"games": len(games), "positions": moves, "rejects": 2}
-    )
+    assert counts == count_part(task) == {"games": len(games), "positions": moves, "rejects": 2}
 
 
 def test_a_part_that_changed_underneath_is_noticed(tmp_path):

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.build.builder import report_path
 from data.build.report import UNWANTED
-from data.dataset.layout import DatasetFile
+from data.build.work_folder import report_path
+from data.dataset.file import DatasetFile
 from data.features.alphago48 import unpack
 from data.features.feature_set import plane_names
 from data.game.coords import PASS
@@ -25,7 +25,7 @@ from data.records.record import GameRecord, Rejected
 from data.records.replay import Replayer
 from data.records.sgf import ReadOptions, read_games
 from data.sources.find import find_sources, read_members
-from data.sources.members import Limits
+from data.sources.guard import Limits
 from tests.data.records.test_replay import encode
 from tests.support.builds import SCRIPT, run_command
 from tests.support.paths import REAL_GAMES as GAMES

@@ -17,19 +17,22 @@ import h5py
 import numpy as np
 import pytest
 
-from data.build.parts import GameOptions, ReadTask, read_part, why_not
-from data.dataset import containment
-from data.dataset.guarded import DamagedHeap, guarded
-from data.dataset.layout import DatasetError, DatasetFile
+from data.build.options import GameOptions
+from data.build.parts import why_not
+from data.build.read import ReadTask, read_part
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
 from data.dataset.owners import read_owners, write_owners
 from data.dataset.rows import open_dataset
+from data.hdf5 import containment
+from data.hdf5.guarded import DamagedHeap, guarded
 from data.loading.datamodule import GoDataModule
 from data.records.identity import identity
 from data.records.record import GameRecord
 from data.records.replay import Replayer
 from data.records.replay_kernels import MALFORMED
 from data.records.sgf import ReadOptions
-from data.sources.members import Member
+from data.sources.guard import Member
 from tests.models.learning.test_training import failed, trained
 from tests.pipelines.test_inspect_dataset import random_game
 from tests.support.attack_cases import OUTSIDE, put_outside

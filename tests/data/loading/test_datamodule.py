@@ -22,7 +22,8 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.callbacks.on_exception_checkpoint import OnExceptionCheckpoint
 
 from data.dataset.layout import DatasetError
-from data.loading.datamodule import GoDataModule, shut_down
+from data.loading.batches import shut_down
+from data.loading.datamodule import GoDataModule
 from tests.support.paths import ROOT
 from tests.support.small_dataset import write_dataset
 
@@ -401,7 +402,8 @@ DDP = """
     from pathlib import Path
     sys.path.insert(0, sys.argv[1])
     from pytorch_lightning import Trainer
-    from data.loading.datamodule import GoDataModule, shut_down
+    from data.loading.batches import shut_down
+    from data.loading.datamodule import GoDataModule
     from tests.data.loading.test_datamodule import Recorder, SMALL
 
     class Two(Recorder):

@@ -11,9 +11,11 @@ import h5py
 import numpy as np
 import pytest
 
-from data.dataset.layout import DatasetError, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
+from data.dataset.positions import read_rows
 from data.features.alphago48 import unpack
-from data.loading.loader import Batch, Loader, read_rows
+from data.loading.loader import Batch, Loader
 from data.loading.order import Candidates, EvaluationOrder, TrainOrder
 from tests.support.small_dataset import packed_of_row, write_dataset
 

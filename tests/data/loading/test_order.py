@@ -5,7 +5,8 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from data.dataset.layout import CHUNK, DatasetError, DatasetFile
+from data.dataset.file import DatasetFile
+from data.dataset.layout import CHUNK, DatasetError
 from data.loading.order import (
     Candidates,
     Deal,

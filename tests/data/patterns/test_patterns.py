@@ -11,8 +11,8 @@ import pytest
 import torch
 from safetensors.torch import save as save_torch
 
+from data.dataset.file import DatasetFile
 from data.dataset.games import Games
-from data.dataset.layout import DatasetFile
 from data.game import symmetry
 from data.game.board import Board
 from data.game.board_kernels import to_vertex

@@ -21,7 +21,7 @@ from data.records.gib import is_gib
 from data.records.record import GameRecord
 from data.records.sgf import ReadOptions, read_games
 from data.sources.find import find_sources, read_members
-from data.sources.members import Limits, SourceError
+from data.sources.guard import Limits, SourceError
 from tests.data.records.test_gib import make as make_gib
 from tests.data.records.test_sgf_fuzz import assert_sound
 from tests.data.sources.test_sources import MAKERS, make_special, make_zip, split

@@ -28,7 +28,7 @@ from data.sources.find import (
     hash_source,
     read_members,
 )
-from data.sources.members import TRAILING
+from data.sources.guard import TRAILING
 from tests.support.paths import REAL_GAMES as GAMES
 
 LIMITS = Limits()
@@ -382,7 +382,7 @@ def test_bytes_behind_a_packed_game_cost_no_game(tmp_path, behind):
 
 
 def test_a_packed_bomb_is_refused_without_unpacking_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("data.sources.members.RATIO_IS_JUDGED_FROM", 8 << 20)
+    monkeypatch.setattr("data.sources.guard.RATIO_IS_JUDGED_FROM", 8 << 20)
     with gzip.open(tmp_path / "bomb.sgf.gz", "wb", compresslevel=1) as file:
         for _ in range(200):
             file.write(bytes(1 << 20))

@@ -227,7 +227,7 @@ def test_with_no_time_left_the_engine_plays_what_the_policy_net_plays() -> None:
 
     A clock that says 0 may mean 0.9 s.
     """
-    from models.answering.inference import open_net
+    from models.answering.open import open_net
     from pipelines.engine.thinkers import PRETRAINED
 
     plays = "".join(

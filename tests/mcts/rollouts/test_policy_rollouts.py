@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from data.base.random_kernels import new_state
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.game import symmetry
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards, to_vertex
@@ -25,11 +25,14 @@ from data.patterns.vocabulary import PatternError, Words, first_of_slots
 from data.records.record import GameRecord
 from data.records.sgf import ReadOptions, read_games
 from data.sources import find
-from data.sources.members import Limits
+from data.sources.guard import Limits
 from mcts.rollouts import policy_kernels as kernels
-from mcts.rollouts.policy import NO_REPLIES, PatternPriors, PolicyRollouts, RolloutPolicy
-from mcts.rollouts.policy_kernels import PLACE, new_work
-from mcts.tree.store_kernels import GROW
+from mcts.rollouts import weights_kernels
+from mcts.rollouts.policy import PolicyRollouts, RolloutPolicy
+from mcts.rollouts.policy_kernels import Policy, Space
+from mcts.rollouts.replies_kernels import NO_REPLIES, recall, remember
+from mcts.rollouts.tree_policy import PatternPriors
+from mcts.rollouts.weights_kernels import new_work
 from pipelines.shell.environment import ROOT
 from tests.data.patterns.test_patterns import described, turned
 from tests.support.tiny_dataset import make_dataset
@@ -50,7 +53,7 @@ def patterns(words: Words) -> PatternWeights:
 
 
 def softmax(board: Board, tables: Tables, patterns: PatternWeights) -> np.ndarray:
-    """Probabilities of all points, from features computed afresh; all 0 where only a pass is left."""
+    """Probabilities of all points, from features computed afresh; all 0 if only a pass is left."""
     features = described(board, tables)
     odds = np.exp(patterns.weights.astype(np.float64)[features].sum(1)) * (features[:, AROUND] > 0)
     return odds / max(odds.sum(), 1e-300)
@@ -60,10 +63,15 @@ def at_play(record: np.recarray, work: np.recarray, policy: RolloutPolicy) -> np
     """The same, as a rollout would draw now."""
     colour = record.to_play
     c = 0 if colour == 1 else 1
-    kernels.lean(record, work, colour, *policy.tables[2:])
+    kernels.lean(record, work, colour, policy.tables)
     size = policy.size
     odds = np.array([work.odds[c, to_vertex(p, size)] for p in range(size * size)], np.float64)
-    rows = np.array([kernels.add_row(work, c, np.uint64(row)) for row in range(kernels.ROW_COUNT)])
+    rows = np.array(
+        [
+            weights_kernels.add_row(work, c, np.uint64(row))
+            for row in range(weights_kernels.ROW_COUNT)
+        ]
+    )
     np.testing.assert_allclose(
         work.rows[c], rows, rtol=1e-5, atol=1e-6 * max(1.0, float(rows.max()))
     )
@@ -81,11 +89,11 @@ def test_probabilities_are_those_computed_from_scratch_after_every_ply(
     for seed in range(3):
         board, works, state = Board(size, ko="simple"), new_work(2), new_state(seed)
         work, fresh = works[0], works[1]
-        kernels.begin(board.record[0], work, *policy.tables[:2])
+        weights_kernels.begin(board.record[0], work, *policy.tables[:2])
         passes = 0
         while passes < 2 and board.ply < 2 * size * size:
             colour = board.to_play
-            kernels.begin(board.record[0], fresh, *policy.tables[:2])
+            weights_kernels.begin(board.record[0], fresh, *policy.tables[:2])
             assert np.array_equal(work.odds, fresh.odds) and np.array_equal(
                 work.atari, fresh.atari
             ), board.ply
@@ -94,7 +102,7 @@ def test_probabilities_are_those_computed_from_scratch_after_every_ply(
             np.testing.assert_allclose(
                 at_play(record, work, policy), softmax(board, tables, patterns), atol=1e-5
             )
-            kernels.lean(record, work, colour, *policy.tables[2:])
+            kernels.lean(record, work, colour, policy.tables)
             vertex = kernels.draw(work, 0 if colour == 1 else 1, state)
             kernels.take_back(work, 0 if colour == 1 else 1)
             if vertex:
@@ -127,8 +135,8 @@ def test_a_board_weighed_beside_another_is_as_weighed_by_itself(
     for seed in range(3):
         board, work, state = Board(size, ko="simple"), new_work(1)[0], new_state(seed)
         while not board.ended and board.ply < 2 * size * size:
-            kernels.begin(board.record[0], work, *tables)
-            kernels.add_up(work, 0 if board.to_play == 1 else 1)
+            weights_kernels.begin(board.record[0], work, *tables)
+            weights_kernels.add_up(work, 0 if board.to_play == 1 else 1)
             vertex = int(kernels.draw(work, 0 if board.to_play == 1 else 1, state))
             point = (vertex // 20 - 1) * size + vertex % 20 - 1
             board.play(point if vertex and board.is_legal(point) else PASS)
@@ -137,14 +145,14 @@ def test_a_board_weighed_beside_another_is_as_weighed_by_itself(
     assert (np.diff(stones) < 0).any(), "captures"
     works, changed = new_work(2), 0
     for a, z in random.integers(0, len(positions), (60, 2)):
-        kernels.begin(positions[a].record[0], works[0], *tables)
+        weights_kernels.begin(positions[a].record[0], works[0], *tables)
         for c in range(2 * (z % 2)):  # with the sums of rows and without
-            kernels.add_up(works[0], c)
-        kernels.begin_beside(positions[z].record[0], works[0], *tables)
-        kernels.begin(positions[z].record[0], works[1], *tables)
+            weights_kernels.add_up(works[0], c)
+        weights_kernels.begin_beside(positions[z].record[0], works[0], *tables)
+        weights_kernels.begin(positions[z].record[0], works[1], *tables)
         for c in range(2):
-            kernels.add_up(works[0], c)
-            kernels.add_up(works[1], c)
+            weights_kernels.add_up(works[0], c)
+            weights_kernels.add_up(works[1], c)
         for name in ("odds", "rows", "atari", "cells", "balance", "last", "taken", "n_touched"):
             assert np.array_equal(works[0][name], works[1][name]), (name, a, z)
         changed += a != z
@@ -158,9 +166,9 @@ def test_draws_have_the_frequencies_of_the_softmax(patterns: PatternWeights) -> 
         board.play(point)
     work, state, count = new_work(1)[0], new_state(3), 20_000
     record = board.record.view(np.recarray)[0]
-    kernels.begin(record, work, *policy.tables[:2])
+    weights_kernels.begin(record, work, *policy.tables[:2])
     work.last = to_vertex(17, 5)
-    kernels.lean(record, work, record.to_play, *policy.tables[2:])
+    kernels.lean(record, work, record.to_play, policy.tables)
     drawn = np.zeros(VERTICES)
     for _ in range(count):
         drawn[kernels.draw(work, 1, state)] += 1
@@ -184,7 +192,7 @@ def test_symmetries_and_colours_change_no_probability(patterns: PatternWeights) 
             image = turned(board, s, swap)
             work = new_work(1)[0]
             record = image.record.view(np.recarray)[0]
-            kernels.begin(record, work, *policy.tables[:2])
+            weights_kernels.begin(record, work, *policy.tables[:2])
             work.last = to_vertex(int(symmetry.forward(9)[s, 13]), 9)
             odds.append(at_play(record, work, policy)[symmetry.forward(9)[s, :81]])
     np.testing.assert_allclose(odds, np.tile(odds[0], (16, 1)), atol=1e-6)
@@ -207,14 +215,13 @@ def test_rollouts_end_on_every_size(patterns: PatternWeights, size: int) -> None
     assert 3 * 2 <= plies <= 3 * 3 * size * size
     assert owners.shape == (size * size,) and abs(owners).max() <= 3 and owners.sum() == balance
     assert board.ply == 0
-    tables, end, state = RolloutPolicy.of(patterns, size).tables, new_boards(1, size), new_state(1)
+    space = Space(new_boards(2, size), new_work(2), new_state(1), np.zeros(VERTICES, np.int8))
+    in_play = Policy(RolloutPolicy.of(patterns, size).tables, NO_REPLIES, 0)
     for _ in range(4):
-        kernels.finish_by_policy(
-            new_boards(1, size), 0, 1, end, new_work(2), np.zeros(1, np.int32), np.zeros(VERTICES, np.int32), state, tables,
-            NO_REPLIES, 0,
-        )  # fmt: skip
+        balances, sums = np.zeros(1, np.int32), np.zeros(VERTICES, np.int32)
+        kernels.finish_by_policy(in_play, space, new_boards(1, size), 0, 1, balances, sums)
         # not by the cap on their length, which the smallest boards may need
-        assert size < 5 or end["passes"] == 2
+        assert size < 5 or space.boards["passes"][1] == 2
 
 
 def test_a_large_lead_ends_a_rollout_where_that_is_wanted(patterns: PatternWeights) -> None:
@@ -231,7 +238,7 @@ def test_a_high_temperature_is_nearly_uniform(patterns: PatternWeights) -> None:
     for temperature in (0.5, 1.0, 1000.0):
         policy = RolloutPolicy.of(patterns, 5, temperature=temperature)
         work = new_work(1)[0]
-        kernels.begin(board.record.view(np.recarray)[0], work, *policy.tables[:2])
+        weights_kernels.begin(board.record.view(np.recarray)[0], work, *policy.tables[:2])
         work.last = to_vertex(12, 5)
         odds = at_play(board.record.view(np.recarray)[0], work, policy)
         spread.append(odds.max())
@@ -245,17 +252,17 @@ def test_remembered_replies_are_played_where_they_look_the_same(patterns: Patter
     board.play(40)
     record = board.record.view(np.recarray)[0]
     here, reply = np.uint16(to_vertex(40, 9)), np.uint16(to_vertex(60, 9))
-    kernels.remember(players.replies, record, here, reply, record.to_play)
+    remember(players.replies, record, here, reply, record.to_play)
     work = new_work(1)[0]
-    kernels.begin(record, work, *policy.tables[:2])
+    weights_kernels.begin(record, work, *policy.tables[:2])
     work.last = here
-    assert kernels.recall(players.replies, record, work, record.to_play) == reply
-    assert kernels.recall(players.replies, record, work, -record.to_play) == 0
+    assert recall(players.replies, record, work, record.to_play) == reply
+    assert recall(players.replies, record, work, -record.to_play) == 0
     board.play(60)
     record = board.record.view(np.recarray)[0]
-    kernels.begin(record, work, *policy.tables[:2])
+    weights_kernels.begin(record, work, *policy.tables[:2])
     work.last = here
-    assert kernels.recall(players.replies, record, work, -1) == 0, "there is a stone now"
+    assert recall(players.replies, record, work, -1) == 0, "there is a stone now"
     assert RolloutPolicy.of(patterns, 9).players().replies is NO_REPLIES
 
 
@@ -279,7 +286,7 @@ def test_places_on_the_board_have_their_factor(patterns: PatternWeights) -> None
     tables = Tables.of(patterns.words, "rollout", 9)
     corner = int(to_vertex(0, 9))
     middle = int(to_vertex(40, 9))
-    ratio = policy.tables[PLACE][corner] / policy.tables[PLACE][middle]
+    ratio = policy.tables.places[corner] / policy.tables.places[middle]
     weights = patterns.weights[tables.arrays.first[1] + tables.arrays.places[[corner, middle]]]
     assert ratio == pytest.approx(np.exp(weights[0] - weights[1]), rel=1e-6)
 
@@ -329,14 +336,16 @@ import sys
 import numpy as np
 from data.game.board import Board
 from data.patterns.files import read_patterns
-from mcts.rollouts.policy import PatternPriors, RolloutPolicy
+from mcts.rollouts.policy import RolloutPolicy
+from mcts.rollouts.tree_policy import PatternPriors
 policy = RolloutPolicy.load(sys.argv[1], 5)
 board = Board(5, ko="simple")
 for point in (12, 7, 11, 6, 17, 13):
     board.play(point)
     plies, balance, owners = policy.players(seed=board.ply).rollouts(board.record, 2, last=point)
     print(plies, balance, owners.tolist())
-    print([round(float(p), 5) for p in PatternPriors.load(sys.argv[2], 5).odds(board.record.view(np.recarray))])
+    odds = PatternPriors.load(sys.argv[2], 5).odds(board.record.view(np.recarray))
+    print([round(float(p), 5) for p in odds])
 """
 
 
@@ -383,10 +392,8 @@ def test_remembered_replies_are_what_rollouts_play(patterns: PatternWeights, wor
         board.play(point)
     boards = new_boards(2, 9)
     boards[1] = board.record[0]
-    leaves = np.zeros(1, [("work", np.uint8)])
-    leaves["work"] = GROW
     odds = np.zeros((1, 81), np.float32)
-    priors.weigh(boards, leaves, 1, odds)
+    priors.weigh(boards, np.ones(1, np.bool_), 1, odds)
     np.testing.assert_allclose(
         odds[0] / odds[0].sum(), priors.odds(board.record.view(np.recarray)), rtol=1e-5
     )
@@ -394,11 +401,9 @@ def test_remembered_replies_are_what_rollouts_play(patterns: PatternWeights, wor
     record = board.record.view(np.recarray)[0]
     for seed in range(3):
         work, twin = new_work(1)[0], board.copy().record.view(np.recarray)[0]
-        kernels.begin(record, work, *rollouts.policy.tables[:2])
+        weights_kernels.begin(record, work, *rollouts.policy.tables[:2])
         work.last = to_vertex(31, 9)
-        kernels.play_policy(
-            twin, work, new_state(seed), rollouts.policy.tables, rollouts.replies, 1
-        )
+        kernels.play_policy(twin, work, new_state(seed), rollouts.policy._replace(mercy=1))
         reply = to_vertex(int(odds[0].argmax()), 9)
         assert twin.colour[reply] == record.to_play and twin.placed[reply] == 3
     rollouts.forget()
@@ -467,11 +472,11 @@ def test_recorded_games_are_followed_as_they_are_computed_afresh(patterns: Patte
     for record in recorded_games(2):
         board = Board(19, ko="simple")
         works = new_work(2)
-        kernels.begin(board.record[0], works[0], *policy.tables[:2])
+        weights_kernels.begin(board.record[0], works[0], *policy.tables[:2])
         for ply, (move, colour) in enumerate(zip(record.moves, record.colours, strict=True)):
             if move == PASS or colour != board.to_play:
                 break
-            kernels.begin(board.record[0], works[1], *policy.tables[:2])
+            weights_kernels.begin(board.record[0], works[1], *policy.tables[:2])
             assert np.array_equal(works[0].odds, works[1].odds) and np.array_equal(
                 works[0].atari, works[1].atari
             ), ply

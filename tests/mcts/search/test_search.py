@@ -20,11 +20,17 @@ from data.base.random_kernels import new_state
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards
 from data.game.coords import BLACK, PASS, WHITE
-from mcts.rollouts.threads import Rollouts, RolloutThreads, UniformPriors, UniformRollouts
+from mcts.rollouts.protocols import Rollouts
+from mcts.rollouts.threads import RolloutThreads
+from mcts.rollouts.tree_policy import UniformPriors
+from mcts.rollouts.uniform import UniformRollouts
 from mcts.rollouts.uniform_kernels import uniform_rollouts
 from mcts.search.fakes import Broken, Bursts, FakePolicy, FakeValue, Late, Silent, Uneven
+from mcts.search.net_requests import NetRequests
 from mcts.search.params import SearchParams
+from mcts.search.parts import SearchParts
 from mcts.search.protocols import Limits, Net, Report
+from mcts.search.run import SearchRun
 from mcts.search.search import Search
 from mcts.tree.tree import Tree
 from tests.support.boards import INTERPRETED, board_from, random_board
@@ -64,7 +70,8 @@ def think() -> Iterator:
         report = search.think(board, Limits(**limits))  # type: ignore[arg-type]
         assert search.tree is not None
         search.tree.check_finished()
-        assert search.out == 0 and not any(queue.pending for queue in search.queues.values())
+        assert search.last is not None and search.last.out == 0
+        assert not any(queue.pending for queue in search.parts.queues.values())
         assert all(board.is_legal(c.move) for c in report.candidates)
         assert {c.move for c in report.candidates} == {*board.legal_points(), PASS}
         assert all(-1 <= c.value <= 1 for c in report.candidates) or search.params.fpu_reduction
@@ -89,6 +96,11 @@ def test_what_was_answered_for_one_size_is_no_answer_for_another(think) -> None:
             1, abs=1e-3
         )
         assert sum(prior > 0.1 for prior in priors.values()) == 1
+
+
+def kept_by(search: Search) -> int:
+    assert search.last is not None
+    return search.last.kept
 
 
 def numbers(report: Report) -> list[tuple]:
@@ -367,7 +379,8 @@ def test_lambda_says_what_is_asked_of_whom(think) -> None:
         search = make(value=value, lam=lam)
         think(search, Board(5), simulations=200)
         assert (value.positions > 0) == (lam < 1)
-        assert search.workers is not None and bool(search.workers.owners.any()) == (lam > 0)
+        assert search.parts.workers is not None
+        assert bool(search.parts.workers.owners.any()) == (lam > 0)
 
 
 @pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: path.stem)
@@ -383,8 +396,9 @@ def test_every_configuration_is_one_of_a_search_that_thinks(path: Path, think) -
 
 
 @pytest.mark.parametrize("wrong", [
-    {"lam": 1.5}, {"lam": "half"}, {"lam": float("nan")}, {"threads": 0}, {"threads": 1.5}, {"symmetry": "some"}, {"beta": 0},
-    {"queue": 3, "batch": 4}, {"deterministic": True}, {"nodes": 0}, {"policy_net": 1}, {"n_vl": -1}, {"patience": 0},
+    {"lam": 1.5}, {"lam": "half"}, {"lam": float("nan")}, {"threads": 0}, {"threads": 1.5},
+    {"symmetry": "some"}, {"beta": 0}, {"queue": 3, "batch": 4}, {"deterministic": True},
+    {"nodes": 0}, {"policy_net": 1}, {"n_vl": -1}, {"patience": 0},
 ])  # fmt: skip
 def test_parameters_out_of_range_are_one_clear_line(wrong: dict) -> None:
     with pytest.raises(ValueError, match=r"^search parameter .*") as error:
@@ -518,13 +532,13 @@ def test_patience_with_a_net_begins_when_it_is_asked(
     think, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However long whatever came before took, such as compiling."""
-    begin = Search.begin
+    begin = SearchRun.begin
 
-    def begin_slowly(self: Search, board: Board) -> None:
+    def begin_slowly(self: SearchRun, board: Board) -> None:
         begin(self, board)
         time.sleep(0.6)
 
-    monkeypatch.setattr(Search, "begin", begin_slowly)
+    monkeypatch.setattr(SearchRun, "begin", begin_slowly)
     search = make(Late(FakePolicy({12: 0.9}), 0.1), patience=0.4)
     report = think(search, Board(5), simulations=20)
     assert report.errors == () and report.best.prior > 0.5
@@ -543,7 +557,7 @@ def test_a_net_that_comes_back_is_used_again(think) -> None:
     assert "still has not answered" in think(search, Board(5), simulations=300).errors[0]
     silent.after = 10**9
     silent.release.set()
-    while search.queues[1].stuck:
+    while search.parts.queues[1].stuck:
         time.sleep(0.01)
     assert not think(search, Board(5), simulations=300).errors
 
@@ -567,9 +581,9 @@ def test_a_search_right_after_another_uses_a_net_that_is_still_at_work_for_the_o
     for _ in range(3):
         report = think(search, board, seconds=0.35)
         assert report.errors == () and any(not np.isnan(c.net_value) for c in report.candidates)
-    assert search.kept > 0
+    assert kept_by(search) > 0
     search.forget()
-    assert len(search.caches[1]) == 0
+    assert len(search.parts.caches[1]) == 0
 
 
 def test_a_tree_policy_that_raises_leaves_a_search_that_still_works(think) -> None:
@@ -591,7 +605,14 @@ def test_a_tree_policy_that_raises_leaves_a_search_that_still_works(think) -> No
 @pytest.mark.parametrize("lam", [0.0, 0.5])
 def test_a_search_broken_off_at_any_line_leaves_one_that_still_works(lam: float, think) -> None:
     """As by Ctrl-C: 120 times, between lines of which most differ."""
-    watched = {Search.think.__code__.co_filename, RolloutThreads.__init__.__code__.co_filename}
+    parts = (
+        Search.think,
+        SearchRun.run,
+        NetRequests.submit,
+        SearchParts.abandon,
+        RolloutThreads.__init__,
+    )
+    watched = {part.__code__.co_filename for part in parts}
 
     def break_off(search: Search, after: int) -> bool:
         left = after
@@ -665,12 +686,12 @@ def test_late_answers_of_an_old_search_reach_the_cache_and_no_tree(think) -> Non
     value = Late(material(), 0.15)
     search = make(value=value, lam=0.5, leaves=4)
     think(search, Board(5), seconds=0.05)
-    assert len(search.caches[1]) == 0
+    assert len(search.parts.caches[1]) == 0
     time.sleep(0.3)
     think(search, random_board(5, np.random.default_rng(0), 4), seconds=0.02)
-    assert len(search.caches[1]) > 0
+    assert len(search.parts.caches[1]) > 0
     search.forget()
-    assert len(search.caches[1]) == 0
+    assert len(search.parts.caches[1]) == 0
 
 
 @pytest.mark.clock
@@ -690,9 +711,10 @@ def test_a_thinker_can_be_stopped_and_watched(think) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         search.think(Board(9), Limits(seconds=5), angry, 0.01)
-    assert search.whole and not search.in_flight()
+    assert search.whole and search.last is None and search.parts.done.empty()
+    assert not any(queue.pending for queue in search.parts.queues.values())
     report = think(search, Board(9), simulations=100)  # which sees that the tree is sound
-    assert (report.simulations, search.kept) == (100, 0)
+    assert (report.simulations, kept_by(search)) == (100, 0)
 
 
 # --- time
@@ -711,7 +733,7 @@ def timed(policy: Net, seconds: float, **limits: object) -> tuple[Report, Search
 
 @pytest.mark.clock
 def test_a_search_ends_when_the_second_move_cannot_catch_up() -> None:
-    """And not otherwise: where two moves are alike, and where nobody allowed it, the time is used."""
+    """And not otherwise: if two moves are alike, or `settle` is not set, the time is used."""
     settled, _ = timed(FakePolicy({12: 0.99}), 1.0, settle=True)
     first, second = sorted((c.visits for c in settled.candidates), reverse=True)[:2]
     rate = settled.simulations / settled.seconds
@@ -789,7 +811,7 @@ def test_memory_is_bounded_by_the_node_limit(think) -> None:
         report = think(search, board, simulations=3000)
         assert search.tree is not None and search.tree.head.n_nodes <= 100
         assert report.simulations == 3000
-        assert all(len(cache) <= 50 for cache in search.caches.values())
+        assert all(len(cache) <= 50 for cache in search.parts.caches.values())
         board.play(report.best.move)
 
 
@@ -800,11 +822,11 @@ def test_what_was_found_out_is_used_after_moves(think) -> None:
     board.play(first.best.line[0])
     board.play(first.best.line[1])
     second = think(search, board, simulations=10)
-    assert second.kept == search.kept > 20
+    assert second.kept == kept_by(search) > 20
     assert 20 < sum(c.visits for c in second.candidates) <= second.kept + second.simulations
     search.forget()
     think(search, board, simulations=10)
-    assert search.kept == 0
+    assert kept_by(search) == 0
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
@@ -829,15 +851,15 @@ def test_a_search_may_be_told_which_moves_to_choose_from(lam: float) -> None:
 
     for only in ({7, 8}, {3, PASS}, {PASS}, {24}, None, {0, 12, 18}):
         chosen(only, 100)
-        assert search.kept == 0
+        assert kept_by(search) == 0
     report = chosen({0, 12, 18}, 3000)
-    assert search.kept == 100 and report.best.move == 12
+    assert kept_by(search) == 100 and report.best.move == 12
     board.play(0)
     assert 12 in {c.move for c in chosen(None, 50).candidates}
-    kept = search.kept
+    kept = kept_by(search)
     assert kept > 0
     chosen({6, 7}, 50)
-    assert search.kept == 0
+    assert kept_by(search) == 0
     board.play(PASS)
     for only in ({6, 7}, {PASS}, {PASS, 6}, None):
         chosen(only, 40)
@@ -904,7 +926,7 @@ def test_thresholds_follow_what_the_nets_can_answer(think) -> None:
     think(slow, Board(9), seconds=1.0)
     fast = make(FakePolicy(), lam=1.0, n_thr=10, batch=8, queue=64)
     think(fast, Board(9), seconds=1.0)
-    assert fast.thresholds.n_thr < slow.thresholds.n_thr
+    assert fast.parts.thresholds.n_thr < slow.parts.thresholds.n_thr
     assert slow.statistics()["policy net busy"] > 0.8
 
 

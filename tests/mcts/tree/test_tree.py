@@ -7,12 +7,13 @@ import pytest
 
 from data.game.board import Board
 from data.game.coords import BLACK, PASS, WHITE
-from mcts.rollouts.threads import UniformPriors
+from mcts.rollouts.tree_policy import UniformPriors
 from mcts.search.params import SearchParams
 from mcts.search.root_report import candidates_of
-from mcts.tree import descend_kernels, position_kernels
+from mcts.tree import descend_kernels, reading_kernels, wants_kernels
+from mcts.tree.leaves import Block
 from mcts.tree.store_kernels import ROOT, ROOT_EDGE, TERMINAL, VALUE
-from mcts.tree.tree import Block, Tree
+from mcts.tree.tree import Tree
 from tests.support.boards import board_from, random_board
 
 
@@ -94,8 +95,8 @@ def test_what_is_in_flight_counts_as_lost_and_is_found_by_the_check() -> None:
 
 
 @pytest.mark.parametrize(("name", "wrong", "found"), [
-    ("virtual", 1, "virtual loss"), ("waiting", 1, "awaited"), ("n_r", 10_000, "add up"), ("w_r", 99.0, "range"),
-    ("value", 2.0, "range"),
+    ("virtual", 1, "virtual loss"), ("waiting", 1, "awaited"), ("n_r", 10_000, "add up"),
+    ("w_r", 99.0, "range"), ("value", 2.0, "range"),
 ])  # fmt: skip
 def test_the_check_finds_damage(name: str, wrong: float, found: str) -> None:
     tree = make_tree(Board(5))
@@ -164,7 +165,9 @@ def test_two_passes_end_the_game_with_its_true_result_in_both_sums() -> None:
         assert (edge.n_r, edge.n_v, edge.w_r, edge.w_v) == (1, 1, result, result)
         assert int(tree.head.finished) == 1
         tree.cancel_value(ROOT_EDGE)
-        assert [edge for edge, kind in zip(*tree.wants()[:2], strict=True) if kind == VALUE] == []
+        assert [
+            edge for edge, kind in zip(*tree.take_wants()[:2], strict=True) if kind == VALUE
+        ] == []
         tree.check_finished()
 
 
@@ -206,7 +209,7 @@ def test_the_rule_of_choice_is_that_of_the_design() -> None:
             if lam > 0:
                 block.balances[:] = rng.integers(-5, 6, 3)
                 tree.finish_rollouts(block)
-            for edge, kind, _ in zip(*tree.wants(), strict=True):
+            for edge, kind, _ in zip(*tree.take_wants(), strict=True):
                 if kind == VALUE:
                     tree.finish_value(edge, float(rng.uniform(-1, 1)))
                 else:
@@ -380,7 +383,7 @@ def test_candidates_are_what_the_edges_say(lam: float) -> None:
     for _ in range(6 if lam < 1 else 0):
         tree.descend(block, 8)
         tree.expand(block, UniformPriors())
-        for edge, _, _ in zip(*tree.wants(), strict=True):
+        for edge, _, _ in zip(*tree.take_wants(), strict=True):
             tree.finish_value(edge, float(rng.uniform(-1, 1)))
         tree.head.room[VALUE] = 8
         tree.cancel_rollouts(block)
@@ -411,7 +414,7 @@ def test_candidates_are_what_the_edges_say(lam: float) -> None:
         tried += bool(e)
     assert 8 <= tried < 82 and any(len(candidate.line) > 1 for candidate in found)
     # compiled with the tree, not in the middle of a game
-    for kernel in (descend_kernels.means, descend_kernels.follow):
+    for kernel in (reading_kernels.means, reading_kernels.follow):
         assert len(getattr(kernel, "signatures", [0])) == 1
 
 
@@ -471,7 +474,7 @@ def test_keys_of_planes_are_equal_where_planes_are() -> None:
     """
 
     def key(board: Board) -> int:
-        return int(position_kernels.planes_key(board.record[0]))
+        return int(wants_kernels.planes_key(board.record[0]))
 
     def played(*moves: int) -> Board:
         board = Board(9)

@@ -16,13 +16,9 @@ from safetensors.torch import load_file, save
 from data.features.feature_set import plane_names
 from data.game import symmetry
 from models.answering.engines import TorchEngine, for_answers
-from models.answering.inference import (
-    Inference,
-    SymmetryEnsemble,
-    from_safetensors,
-    open_net,
-    unpack,
-)
+from models.answering.ensemble import SymmetryEnsemble
+from models.answering.inference import Inference, unpack
+from models.answering.open import open_net
 from models.answering.precision import has_bf16
 from models.files.card import (
     COLOUR_PLANE,
@@ -33,6 +29,7 @@ from models.files.card import (
     read_card,
     write_card,
 )
+from models.files.open import from_safetensors
 from models.files.seal import seal
 from models.nets.blocks import PointBias
 from pipelines.shell.environment import ROOT
@@ -144,7 +141,7 @@ def test_komi_counts_for_who_is_given_it():
     np.testing.assert_allclose(
         ensemble.answer_packed(packed, white, komi=seven), (straight + turned_once) / 2, atol=1e-6
     )
-    with pytest.raises(ValueError, match="hears komi"):
+    with pytest.raises(ValueError, match="takes komi as input"):
         door.answer_packed(packed, white)
 
 
@@ -617,7 +614,7 @@ def test_scripts_refuse_checkpoints_of_other_programs(tmp_path, script, name):
 
 
 def test_opening_an_onnx_file_needs_no_torch():
-    modules = "models.answering.inference, models.answering.engines, models.files.card"
+    modules = "models.answering.open, models.answering.engines, models.files.card"
     program = f"import sys; import {modules}; print('torch' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True

@@ -14,28 +14,24 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import open_dict
 
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.features.alphago48 import PlaneEncoder
 from data.features.feature_set import PLANES
 from data.game.board import Board
 from data.patterns.files import read_patterns, write_patterns
 from models.answering.engines import OnnxEngine
-from models.answering.inference import Inference, from_checkpoint, open_net, unpack
-from models.exporting.export import (
-    CHECKSUM,
-    EVEN,
-    compare_moves,
-    compare_values,
-    explained,
-    head,
-    to_int8,
-    to_onnx,
-    with_even_planes,
-)
-from models.files.card import NetFileError, as_text, read_card
-from models.files.checkpoint import checksum, checksum_of_patterns
+from models.answering.inference import Inference, unpack
+from models.answering.open import open_net
+from models.exporting.int8 import EVEN, head, to_int8, with_even_planes
+from models.exporting.onnx import explained, to_onnx
+from models.exporting.parity import compare_moves, compare_values
+from models.files.card import ExportError, NetFileError, as_text, read_card
+from models.files.checksums import checksum, checksum_of_patterns
 from models.files.interface import INPUT, OUTPUT, SIDE
+from models.files.open import from_checkpoint, open_weights
+from models.files.provenance import CHECKSUM, JUDGED
 from pipelines import evaluate_model, export_model
+from pipelines.evaluating.nets import checksum_of
 from pipelines.shell.configuration import CONF
 from pipelines.shell.environment import ROOT
 from pipelines.shell.mistakes import explain
@@ -246,9 +242,7 @@ def test_engines_are_called_on_cards_as_they_call_themselves(made):
         ("onnx", "policy.onnx"),
         ("int8", "policy.int8.onnx"),
     ):
-        assert open_net(made["out"] / path, device="cpu").name.startswith(
-            export_model.JUDGED[kind]
-        ), kind
+        assert open_net(made["out"] / path, device="cpu").name.startswith(JUDGED[kind]), kind
 
 
 def test_no_file_tells_where_it_was_made(made):
@@ -342,7 +336,8 @@ def test_convolutions_are_in_int8_but_for_the_head(made):
 
 def test_a_plane_with_large_weights_does_not_spoil_the_others_in_int8(made, monkeypatch):
     """Evened out, the net in fp32 is the same; in int8 it is closer by far than as it was."""
-    net, card = from_checkpoint(made["policy"])
+    opened = from_checkpoint(made["policy"])
+    net, card = opened.net, opened.card
     with torch.no_grad():
         net.tower[0][0][0].weight[:, 5] *= 40
     packed, _ = random_positions(300, seed=3)
@@ -368,12 +363,13 @@ def test_a_plane_with_large_weights_does_not_spoil_the_others_in_int8(made, monk
         if node.op_type == "QuantizeLinear" and node.input[0] == EVEN
     )
     assert scales[node.input[1]] == pytest.approx(1 / 255, rel=1e-6)
-    monkeypatch.setattr("models.exporting.export.EVENNESS", 0)
+    monkeypatch.setattr("models.exporting.int8.EVENNESS", 0)
     assert error < 0.5 * np.abs(answer(to_int8(content, seen, card)) - standard).mean()
 
 
 def test_safetensors_hold_what_was_learned_as_ordinary_layers(made):
-    learned, card = from_checkpoint(made["policy"])
+    opened = from_checkpoint(made["policy"])
+    learned, card = opened.net, opened.card
     from safetensors.torch import load_file
 
     tensors = load_file(made["out"] / "policy.safetensors")
@@ -443,7 +439,7 @@ def test_a_card_that_speaks_of_another_net_is_refused(made, tmp_path):
 
 def test_an_onnx_file_is_played_with_without_torch(made):
     program = (
-        "import sys, numpy as np; from models.answering.inference import open_net; net = open_net(sys.argv[1], device='cpu'); "
+        "import sys, numpy as np; from models.answering.open import open_net; net = open_net(sys.argv[1], device='cpu'); "
         "net.answer(np.zeros((1, 48, 9, 9), np.uint8)); print('torch' in sys.modules)"
     )
     command = [sys.executable, "-c", program, str(made["out"] / "policy.json")]
@@ -454,8 +450,8 @@ def test_an_onnx_file_is_played_with_without_torch(made):
 
 
 def readme_example() -> str:
-    """The README's program that uses the nets that ship."""
-    blocks = (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
+    """The program of `models/README.md` that uses the nets that ship."""
+    blocks = (ROOT / "models" / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
     return next(block.partition("```")[0] for block in blocks if "InferenceSession" in block)
 
 
@@ -533,7 +529,7 @@ def test_the_nets_that_ship_are_as_the_exporter_writes_them(kind):
     card, path = read_card(PRETRAINED / f"{kind}.json"), PRETRAINED / f"{kind}.int8.onnx"
     assert explained(onnx.load(path), card).SerializeToString() == path.read_bytes()
     assert card.to_json() == (PRETRAINED / f"{kind}.json").read_text(encoding="utf-8")
-    assert card.knows_symmetries and "weights to learn" in card.weights_in_words()
+    assert card.is_equivariant and "weights to learn" in card.weights_in_words()
 
 
 def test_the_accuracy_on_the_card_is_that_of_the_evaluation(made, tmp_path):
@@ -570,7 +566,7 @@ def test_the_accuracy_on_the_card_is_that_of_the_evaluation(made, tmp_path):
         (["net"], "no metrics.json of evaluate_model.py for a policy net"),
     ):
         (tmp_path / "metrics.json").write_text(json.dumps({"nets": nets, "dataset": data}))
-        with pytest.raises(export_model.ExportError, match=words) as caught:
+        with pytest.raises(ExportError, match=words) as caught:
             export(tmp_path / "again", *how)
         assert "\n" not in str(caught.value) and not (tmp_path / "again").exists()
 
@@ -605,9 +601,7 @@ def test_an_evaluation_is_known_by_the_weights_it_judged_whatever_file_they_were
         ]
         how += [f"evaluation={tmp_path / 'e' / 'metrics.json'}"]
         if path == twin:
-            with pytest.raises(
-                export_model.ExportError, match="of no net there the weights are those of"
-            ):
+            with pytest.raises(ExportError, match="of no net there the weights are those of"):
                 export(tmp_path / "out", *how)
         else:
             card = export(tmp_path / "out", *how)["card"]
@@ -621,16 +615,16 @@ def test_an_onnx_file_without_weights_beside_it_is_known_by_its_card(made, tmp_p
     for name in ("policy.json", "policy.int8.onnx"):
         (tmp_path / name).write_bytes((made["out"] / name).read_bytes())
     net = open_net(tmp_path / "policy.json", device="cpu")
-    known = evaluate_model.checksum_of(made["policy"], open_net(made["policy"], device="cpu"))
+    known = checksum_of(made["policy"], open_net(made["policy"], device="cpu"))
     assert (
-        evaluate_model.checksum_of(tmp_path / "policy.json", net)
+        checksum_of(tmp_path / "policy.json", net)
         == known
         == read_card(tmp_path / "policy.json").made[CHECKSUM]
     )
     older = Inference(replace(net.card, made={}), net.engine)
-    assert evaluate_model.checksum_of(tmp_path / "policy", older) is None
+    assert checksum_of(tmp_path / "policy", older) is None
     (tmp_path / "policy.safetensors").write_bytes((made["out"] / "policy.safetensors").read_bytes())
-    assert evaluate_model.checksum_of(tmp_path / "policy", older) == known
+    assert checksum_of(tmp_path / "policy", older) == known
 
 
 def test_a_checksum_knows_names_shapes_types_and_numbers_but_no_order(made):
@@ -658,7 +652,7 @@ def test_policies_of_patterns_are_known_by_their_weights_too(tmp_path):
         patterns = read_patterns(PRETRAINED / f"{kind}.safetensors")
         write_patterns(tmp_path / "again.safetensors", replace(patterns, about={"size": 19}))
         paths = (PRETRAINED / f"{kind}.safetensors", tmp_path / "again.safetensors")
-        found[kind] = {evaluate_model.checksum_of(path, open_net(path)) for path in paths}
+        found[kind] = {checksum_of(path, open_net(path)) for path in paths}
         changed = replace(patterns, weights=patterns.weights + np.float32(1))
         assert len(found[kind]) == 1 and checksum_of_patterns(changed) not in found[kind]
     assert found["rollout"] != found["tree"] and None not in found["rollout"]
@@ -674,7 +668,7 @@ def test_an_export_that_fails_leaves_what_there_was(made, tmp_path, monkeypatch,
         export(tmp_path / "out", *how, "notes=the first")
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("*")}
     with monkeypatch.context() as patched:
-        patched.setattr(export_model, "compare", lambda *_: 1 / 0)
+        patched.setattr("pipelines.exporting.nets.compare", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             export(tmp_path / "out", *how, f"overwrite={overwrite}")
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
@@ -701,7 +695,7 @@ def test_the_mean_of_two_nets(made, tmp_path):
     how = [f"dataset={made['dataset']}", "formats=[safetensors]", "name=mean"]
     export(tmp_path, f"checkpoint=[{made['out'] / 'policy.json'},{other}]", *how)
     nets = [
-        export_model.opened(path)[0]
+        open_weights(path).net
         for path in (made["out"] / "policy.json", other, tmp_path / "mean.json")
     ]
     first, second, mean = (net.state_dict() for net in nets)
@@ -716,7 +710,7 @@ def test_the_mean_of_two_nets(made, tmp_path):
     assert card.made["weights_sha256"] == checksum(nets[2].state_dict()) and list(card.files) == [
         "mean.safetensors"
     ]
-    with pytest.raises(export_model.ExportError, match="another net than"):
+    with pytest.raises(ExportError, match="another net than"):
         export(tmp_path, f"checkpoint=[{made['value']},{other}]", *how, "overwrite=true")
 
 
@@ -759,7 +753,7 @@ def test_checkpoints_of_older_programs_are_exported_without_what_they_do_not_say
     assert (tmp_path / "out" / "5.safetensors").is_file()
     del checkpoint["hyper_parameters"]["dataset"]
     torch.save(checkpoint, tmp_path / "older.ckpt")
-    with pytest.raises(export_model.ExportError, match="say dataset="):
+    with pytest.raises(ExportError, match="say dataset="):
         export(tmp_path / "again", *how)
 
 
@@ -767,13 +761,13 @@ def test_checkpoints_of_older_programs_are_exported_without_what_they_do_not_say
     ("overrides", "words"),
     [
         (["formats=[gguf]"], "formats=['gguf']: some of safetensors, onnx, int8"),
-        (["calibration=0"], "calibration=0: a whole number"),
-        (["batches=[]"], "batches=[]: a list of whole numbers is expected"),
-        (["batches=0"], "batches=[0]: whole numbers from 1 up"),
+        (["calibration=0"], "calibration=0: at least 1 is possible"),
+        (["batches=[]"], "batches=[]: a list of whole numbers, at least 1 is expected"),
+        (["batches=0"], "batches=0: at least 1 is possible"),
         (["batches=[[8]]"], "batches=[[8]]: a list of whole numbers"),
-        (["threads=-1"], "threads=-1: a whole number from 0 up"),
-        (["threads=two"], "threads=two: a whole number is expected"),
-        (["seed=-1"], "seed=-1: a whole number from 0 up"),
+        (["threads=-1"], "threads=-1: at least 0 is possible"),
+        (["threads=two"], "threads=two: a whole number, at least 0 is expected"),
+        (["seed=-1"], "seed=-1: at least 0 is possible"),
         (["checkpoint=5"], "5: there is no such checkpoint"),
         (["checkpoint=null"], "checkpoint=null: a list of words is expected"),
         (["dataset=5"], "5: there is no such file"),
@@ -820,7 +814,7 @@ def test_files_that_answer_otherwise_than_the_net_are_not_written(
     made, tmp_path, monkeypatch, kind
 ):
     monkeypatch.setattr(
-        "models.exporting.export.to_int8",
+        "pipelines.exporting.nets.to_int8",
         lambda content, planes, card: (made["out"] / f"{kind}.int8.onnx").read_bytes(),
     )
     other = write_checkpoint(
@@ -828,7 +822,7 @@ def test_files_that_answer_otherwise_than_the_net_are_not_written(
     )
     checkpoint, asked = (other, 0.8) if kind == "policy" else (made["value"], 1)
     with pytest.raises(
-        export_model.ExportError,
+        ExportError,
         match=rf"int8.onnx: agrees with the net to 0.*={asked} is.*nothing was",
     ):
         export(tmp_path / "out", f"checkpoint={checkpoint}", "formats=[int8]", f"agreement={asked}")

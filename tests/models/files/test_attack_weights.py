@@ -21,15 +21,19 @@ import torch
 from hydra import compose, initialize_config_dir
 from onnx import TensorProto, helper, numpy_helper
 
-from data.dataset.layout import DatasetFile
+from data.dataset.file import DatasetFile
 from data.patterns.files import PatternWeights, read_patterns, write_patterns
 from data.patterns.vocabulary import Words, first_of_slots
 from models.answering.engines import OnnxEngine
-from models.answering.inference import card_of, open_net
-from models.exporting.export import to_int8, to_onnx, to_safetensors
+from models.answering.open import open_net
+from models.exporting.int8 import to_int8
+from models.exporting.onnx import to_onnx
+from models.exporting.weights import to_safetensors
 from models.files.card import NetFileError, as_text, describe, find_card, read_card, write_card
-from models.files.checkpoint import CheckpointError, make_net, read_checkpoint
+from models.files.checkpoint import CheckpointError, read_checkpoint
 from models.files.interface import INPUT, OUTPUT, SIDE
+from models.files.open import card_of
+from models.nets.build import make_net
 from pipelines import train_model
 from pipelines.shell.configuration import CONF
 from pipelines.shell.environment import ROOT
@@ -763,7 +767,7 @@ def test_the_script_refuses_all_hostile_configurations(run_folder: Path, tmp_pat
 def test_groups_name_what_may_be_made() -> None:
     named = known_targets()
     assert {
-        "models.learning.callbacks.Checkpoints",
+        "models.learning.checkpoints.Checkpoints",
         "pytorch_lightning.Trainer",
         "data.loading.datamodule.GoDataModule",
     } <= named

@@ -14,9 +14,9 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import open_dict
 
-from data.dataset.layout import DatasetError, DatasetFile
-from models.answering.inference import open_net
-from models.files.checkpoint import make_net
+from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
+from models.answering.open import open_net
 from models.judging.scores import (
     BINS,
     Draws,
@@ -29,9 +29,12 @@ from models.judging.scores import (
     rank_curve,
     value_scores,
 )
+from models.nets.build import make_net
 from pipelines import evaluate_model
 from pipelines.drawing.labels import Labels, obstacles, overlap
 from pipelines.evaluating.material import batches, choose, training_mean
+from pipelines.evaluating.nets import EvaluationError
+from pipelines.evaluating.output import without_nan
 from pipelines.evaluating.report import about_split, tables
 from pipelines.shell.configuration import CONF
 from pipelines.shell.environment import ROOT
@@ -497,7 +500,7 @@ def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):
     assert made == {"metrics.json", "policy.csv", "value.csv", "comparison.md", "moves_by_phase.png", "move_ranks.png",
                     "symmetries.png", "comparison.png", "winners_by_phase.png", "calibration.png"}  # fmt: skip
     written = json.loads((tmp_path / "out" / "metrics.json").read_text())
-    assert written == json.loads(json.dumps(evaluate_model.without_nan(result)))
+    assert written == json.loads(json.dumps(without_nan(result)))
     assert [net["name"] for net in result["nets"]] == ["first", "second", "third"]
 
     file = DatasetFile(dataset)
@@ -541,8 +544,8 @@ def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):
     ("overrides", "words"),
     [
         (["symmetries=[3]"], "symmetries=[3]: some of 1, 2, 4, 8"),
-        (["positions=0"], "positions=0: a whole number from 1 up"),
-        (["positions=1.5"], "positions=1.5: a whole number or null is expected"),
+        (["positions=0"], "positions=0: at least 1 is possible"),
+        (["positions=1.5"], "positions=1.5: a whole number, at least 1 or null is expected"),
         (["checkpoint=null"], "checkpoint=null: a list of words is expected"),
         (["checkpoint=[a,[b]]"], 'checkpoint=["a", ["b"]]: a list of words is expected'),
         (["checkpoint=[a,b,c,d,e]"], "one to four nets, not 5"),
@@ -555,7 +558,7 @@ def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):
         (["dataset=[a,b]"], 'dataset=["a", "b"]: a word is expected'),
         (["output=null"], "output=null: a word is expected"),
         (["output=pyproject.toml"], "output=pyproject.toml: a file, a folder is expected"),
-        (["threads=-1"], "threads=-1: a whole number from 0 up"),
+        (["threads=-1"], "threads=-1: at least 0 is possible"),
         (["plots=3"], "plots=3: true or false is expected"),
         (["names=[a,b]"], "names=['a', 'b']: as many as there are nets, 1"),
         (["split=moon"], "no split 'moon'"),
@@ -622,7 +625,7 @@ def test_a_net_for_another_board_is_refused(tmp_path, dataset):
     ):
         path = random_checkpoint(tmp_path / f"{name}.ckpt", arguments)
         with pytest.raises(
-            evaluate_model.EvaluationError, match=rf"a net for {sizes} boards, those of .* are 9x9"
+            EvaluationError, match=rf"a net for {sizes} boards, those of .* are 9x9"
         ):
             evaluate(tmp_path / "out", f"checkpoint={path}", f"dataset={dataset}")
 

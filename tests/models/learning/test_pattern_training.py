@@ -11,14 +11,15 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
+from data.dataset.file import DatasetFile
 from data.dataset.games import Games
-from data.dataset.layout import DatasetFile
 from data.loading.pattern_datamodule import PatternDataModule
-from models.answering.inference import NetFileError, open_net
-from models.learning.callbacks import TrainingStopped
+from models.answering.open import open_net
+from models.files.card import ExportError, NetFileError
+from models.learning.checkpoints import TrainingStopped
 from models.learning.transfer import StartError
 from models.nets.pattern_net import PatternNet
-from pipelines import evaluate_model, export_model, train_model
+from pipelines import evaluate_model, train_model
 from pipelines.shell.configuration import CONF
 from tests.models.exporting.test_export import export
 from tests.models.learning.test_training import assert_same, failed, stop_at
@@ -130,7 +131,7 @@ def test_what_is_no_policy_of_patterns_is_one_line(tmp_path: Path, dataset: Path
         open_net(path)
     with pytest.raises(ValueError, match="responses=0"):
         PatternDataModule(str(dataset), responses=0)
-    with pytest.raises(export_model.ExportError, match="overwrite=true"):
+    with pytest.raises(ExportError, match="overwrite=true"):
         best = tmp_path / "run" / "checkpoints" / "best.ckpt"
         trained(tmp_path / "run", dataset, "model=rollout", "positions=320", "validate_every=320")
         for _ in range(2):

@@ -22,18 +22,15 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
-from data.dataset.layout import DatasetFile
-from models.files.checkpoint import (
-    CheckpointError,
-    load_learner,
-    load_net,
-    make_net,
-    read_checkpoint,
-)
+from data.dataset.file import DatasetFile
+from models.files.checkpoint import CheckpointError, load_learner, read_checkpoint
+from models.files.open import load_net
 from models.files.seal import seal
-from models.learning.callbacks import Checkpoints, NoObjective, TrainingStopped, WeightAverage
+from models.learning.average import WeightAverage
+from models.learning.checkpoints import Checkpoints, NoObjective, TrainingStopped
 from models.learning.learner import Diverged, Learner
 from models.learning.transfer import StartError, begin_with
+from models.nets.build import make_net
 from pipelines import train_model
 from pipelines.shell.command_line import CommandLineError, with_known_groups, with_saved_keys
 from pipelines.shell.configuration import CONF

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from data.base.atomic import write_text
-from models.exporting.export import to_safetensors
+from models.exporting.weights import to_safetensors
 from models.files.card import describe, weights_in_words
-from models.files.checkpoint import count_plain_weights, count_weights, make_net, plain_net
 from models.learning.transfer import StartError, begin_with
+from models.nets.build import count_plain_weights, count_weights, make_net, plain_net
 from tests.support.tiny_nets import PLAIN_POLICY, POLICY, VALUE, tiny_net, write_checkpoint
 
 SYMMETRIC = {**POLICY, "symmetric": True}

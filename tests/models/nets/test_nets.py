@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from data.game import symmetry
-from models.files.checkpoint import make_net, plain_net
 from models.learning.optimizers import Muon, adamw, cosine, halving, orthogonal, split_parameters
+from models.nets.build import make_net, plain_net
 from models.nets.policy_net import PolicyNet, ResidualPolicyNet
 from models.nets.symmetric import SymmetricConv, SymmetricLinear, SymmetricSum
 from models.nets.value_net import ResidualValueNet, ValueNet

@@ -1,0 +1,134 @@
+"""What a build is made from, as plain values: options, sources with their hashes, and the code.
+
+A manifest decides whether finished parts may be used again. The code counts by a hash of its files:
+parts made by two versions must never be mixed, and a version number that somebody forgot to raise
+would mix them without a word. An edited comment costs no more than beginning a half-done build
+again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from data.build.options import BuildError, BuildOptions
+from data.dataset.file import read_attributes
+from data.dataset.layout import SCHEMA
+from data.sources import find
+from data.sources.find import Source
+
+Manifest = dict[str, Any]
+
+PACKAGE = Path(__file__).resolve().parents[1]  # `data`, whatever a wheel calls it
+NO_PART_OF_A_BUILD = ("loading", "patterns")  # folders
+# These options decide whether a build goes on, not what it makes.
+NOT_IN_MANIFEST = ("damaged", "max_reject_rate")
+NOT_IN_RESULT = (*NOT_IN_MANIFEST, "parts")
+
+
+def make_manifest(options: BuildOptions, sources: list[Source]) -> Manifest:
+    """All that the parts depend on."""
+    return {
+        "schema": SCHEMA,
+        "config": without(describe(options), NOT_IN_MANIFEST),
+        "sources": [
+            {"label": source.label, "sha256": find.hash_source(source)} for source in sources
+        ],
+        "code": hash_code(),
+    }
+
+
+def describe(options: BuildOptions) -> dict[str, Any]:
+    """The configuration that the dataset stores, as plain values."""
+    config = {
+        "games": asdict(options.games),
+        "limits": asdict(options.limits),
+        "damaged": options.damaged,
+        "layout": options.layout,
+        "augment": options.augment,
+        "compression": options.level,
+        "parts": asdict(options.parts),
+        "max_reject_rate": options.max_reject_rate,
+    }
+    return dict(json.loads(json.dumps(config)))
+
+
+def without(config: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if name not in names}
+
+
+@cache
+def hash_code() -> str:
+    """A hash of every module that a build may use."""
+    digest = hashlib.sha256()
+    for path in code_files():
+        name = path.relative_to(PACKAGE).as_posix()
+        digest.update(name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def code_files() -> list[Path]:
+    """All files of the package `data`, but for the folders that no build uses."""
+    return sorted(
+        path
+        for path in PACKAGE.rglob("*.py")
+        if path.relative_to(PACKAGE).parts[0] not in NO_PART_OF_A_BUILD
+    )
+
+
+def stamp_of(manifest: Manifest) -> str:
+    """Ten characters that tell one manifest from another, for names of files."""
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()[:10]
+
+
+def compare_with_finished(output: Path, manifest: Manifest) -> dict[str, Any]:
+    """Return the configuration of the finished file.
+
+    Raises `BuildError` if a build by this manifest would make another one.
+    """
+    held = read_attributes(output)
+    config = json.loads(held["config"])
+    found = {"config": without(config, NOT_IN_RESULT), "sources": json.loads(held["sources"])}
+    wanted = {"config": without(manifest["config"], NOT_IN_RESULT), "sources": manifest["sources"]}
+    refuse_difference(output, found, wanted)
+    return dict(config)
+
+
+def refuse_difference(where: Path, found: Any, wanted: Any) -> None:
+    """Raise `BuildError` with what differs."""
+    lines = list(differences(found, wanted))
+    if lines:
+        listed = "; ".join(lines[:8]) + ("; ..." if len(lines) > 8 else "")
+        raise BuildError(
+            f"{where} was made from something else ({listed}): "
+            "name another output, or say overwrite=true"
+        )
+
+
+def differences(found: Any, wanted: Any, name: str = "") -> Iterator[str]:
+    """What differs, each as `config.games.illegal: there "keep", here "drop"`."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for key in sorted({*found, *wanted}):
+            below = f"{name}.{key}" if name else key
+            yield from differences(found.get(key), wanted.get(key), below)
+    elif name == "sources":
+        yield from source_differences(found, wanted)
+    elif found != wanted:
+        yield f"{name}: there {json.dumps(found)}, here {json.dumps(wanted)}"
+
+
+def source_differences(found: Any, wanted: Any) -> Iterator[str]:
+    there, here = (
+        {source["label"]: source["sha256"] for source in sources or ()}
+        for sources in (found, wanted)
+    )
+    for label in sorted({*there, *here}):
+        if label not in here:
+            yield f"source {label}: there, not here"
+        elif label not in there:
+            yield f"source {label}: here, not there"
+        elif there[label] != here[label]:
+            yield f"source {label}: its contents have changed"

@@ -1,0 +1,38 @@
+"""Compile every kernel of a build before its work begins: `prepare_kernels`.
+
+Workers then load them from the cache, and need not all compile at once.
+"""
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from data.base.jit import cache_folder
+from data.build.options import GameOptions
+from data.build.parts import Progress
+from data.build.read import ReadTask, describe, read_wanted
+from data.features.alphago48 import GameEncoder
+from data.features.feature_set import ROW_BYTES
+from data.records.sgf import ReadOptions
+from data.sources.guard import Member
+
+GAME = b"(;SZ[9]AB[aa];W[bb];B[cc];W[])"
+
+
+def prepare_kernels(progress: Progress) -> float:
+    """Return the seconds that it took."""
+    started = time.perf_counter()
+    if not any(cache_folder().rglob("*.encode_game-*.nbc")):
+        progress.say("compiling, which takes half a minute the first time")
+    warm_up()
+    return time.perf_counter() - started
+
+
+def warm_up() -> None:
+    """Call every kernel once, with the types that a build calls it with."""
+    task = ReadTask(Path(), [("", Member("", GAME))], GameOptions(read=ReadOptions(size=9)))
+    record = read_wanted(task)[0][0]
+    describe([record], task.options)
+    planes, plies = np.zeros((2, 81, ROW_BYTES), np.uint8), np.zeros(2, np.int16)
+    GameEncoder(9).encode(record, planes, plies)

@@ -1,0 +1,52 @@
+"""The options of `evaluate_model.py`; `conf/evaluate_model.yaml` explains them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from models.answering.ensemble import SYMMETRIES
+from pipelines.shell.options import AtLeast, OptionError
+
+MOST_NETS = 4  # that tables and plots have room for
+
+
+@dataclass(frozen=True)
+class Options:
+    checkpoint: tuple[str, ...]
+    dataset: str
+    names: tuple[str, ...] | None
+    split: str
+    positions: Annotated[int, AtLeast(1)] | None
+    source: tuple[str, ...] | None
+    seed: Annotated[int, AtLeast(0)]
+    symmetries: tuple[int, ...] | None
+    draws: Annotated[int, AtLeast(1)]
+    engine: str
+    device: str
+    threads: Annotated[int, AtLeast(0)]
+    batch_size: Annotated[int, AtLeast(1)]
+    plots: bool
+    output: str
+
+    def __post_init__(self) -> None:
+        if any(count not in SYMMETRIES for count in self.counts or []):
+            known = ", ".join(map(str, SYMMETRIES))
+            raise OptionError(f"symmetries={self.counts}: some of {known}")
+        if not 1 <= len(self.checkpoint) <= MOST_NETS:
+            raise OptionError(f"checkpoint: one to four nets, not {len(self.checkpoint)}")
+        if self.names is not None and len(self.names) != len(self.checkpoint):
+            raise OptionError(
+                f"names={list(self.names)}: as many as there are nets, {len(self.checkpoint)}"
+            )
+        if Path(self.output).is_file():
+            raise OptionError(f"output={self.output}: a file, a folder is expected")
+
+    @property
+    def counts(self) -> list[int] | None:
+        """The numbers of symmetries to average over, increasing; None leaves them to the net."""
+        return sorted(set(self.symmetries)) if self.symmetries else None
+
+    @property
+    def paths(self) -> list[Path]:
+        """Where the nets are."""
+        return [Path(path).expanduser() for path in self.checkpoint]

@@ -1,0 +1,1 @@
+"""What serves `export_model.py`."""
