@@ -1,1 +1,16 @@
-"""Scripts that join the packages; the only users of Hydra."""
+"""The scripts, and the folders that serve them; nothing else uses Hydra.
+
+| script                                                | folder                             |
+| ----------------------------------------------------- | ---------------------------------- |
+| `build_dataset`, `inspect_dataset`                    | `dataset`                          |
+| `train_model`, `report_sweep`                         | `training`, `sweeping`             |
+| `evaluate_model`, `evaluate_rollouts`                 | `evaluating`                       |
+| `play_gtp`                                            | `engine`                           |
+| `play_match`                                          | `matches`                          |
+| `analyze_game`                                        | `analysing`                        |
+| `measure_speed`                                       | `speed`                            |
+| `export_model`, `estimate_owners`, `run_demo`         |                                    |
+
+`shell` is what all scripts share: how they start, their command line, options, messages, tables.
+`drawing` makes every chart and board. Nobody imports a script.
+"""

@@ -6,15 +6,11 @@ table, a chart (PNG), all figures (JSON) and the game with comments, labels and 
 """
 
 import signal
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from omegaconf import DictConfig
@@ -22,9 +18,10 @@ from omegaconf import DictConfig
 from pipelines.analysing.options import AnalysisOptions
 from pipelines.engine.options import read_options
 from pipelines.engine.thinkers import ThinkerMaker
+from pipelines.shell.command_line import first_word_is
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import console, progress
-from pipelines.shell.path_keys import hydra_quotes, without_references
-from pipelines.shell.script import plain, script
+from pipelines.shell.script import script
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:
@@ -74,27 +71,15 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     return found
 
 
-@script("analyze_game")
+@script("analyze_game", first_word_is("game"))
 def analyze(cfg: DictConfig) -> None:
     run(cfg)
 
 
 def main() -> None:
     """Take a word without `=` as the game: `analyze_game.py game.sgf` means `game=game.sgf`."""
-    words = sys.argv[1:]
-    sys.argv[1:] = [named(word) for word in words]
-    games = [word for word, argument in zip(words, sys.argv[1:], strict=True) if word != argument]
-    if len(games) > 1:
-        print(f"analyze_game: {' '.join(games)}: one game at a time", file=sys.stderr)
-        sys.exit(2)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what is done is written
     analyze()
-
-
-def named(word: str) -> str:
-    if word.startswith("-") or ("=" in word and not Path(word).exists()):
-        return word
-    return f"game={hydra_quotes(without_references(word))}"
 
 
 if __name__ == "__main__":

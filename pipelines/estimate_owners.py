@@ -5,25 +5,23 @@ from.
 """
 
 import os
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from omegaconf import DictConfig
 
 from data.base.errors import Mistake
 from data.base.text import count_of
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import bold, clock, console, progress
 from pipelines.shell.options import AtLeast, Between, read
-from pipelines.shell.script import find_weights, plain, script
+from pipelines.shell.project import find_weights
+from pipelines.shell.script import script
 
 
 class OwnerError(Mistake):

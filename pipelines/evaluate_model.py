@@ -1,16 +1,12 @@
 """Measure how well nets predict the moves or the winners of games they have not seen."""
 
 import os
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from omegaconf import DictConfig
@@ -18,9 +14,10 @@ from omegaconf import DictConfig
 from data.dataset.file import DatasetFile
 from pipelines.evaluating.nets import open_nets
 from pipelines.evaluating.options import Options
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import bold, clock, console
 from pipelines.shell.options import read
-from pipelines.shell.script import plain, script
+from pipelines.shell.script import script
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:

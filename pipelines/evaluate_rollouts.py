@@ -6,23 +6,21 @@ and ends of recorded games.
 
 import json
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from omegaconf import DictConfig
 
 from pipelines.evaluating.rollout_options import RolloutOptions
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import bold, clock, console
 from pipelines.shell.options import read
-from pipelines.shell.script import find_weights, plain, script
+from pipelines.shell.project import find_weights
+from pipelines.shell.script import script
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:

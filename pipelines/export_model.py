@@ -5,15 +5,11 @@ newer program. Of several nets that began with the same weights the mean is expo
 """
 
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from omegaconf import DictConfig
@@ -23,10 +19,11 @@ from models.files.open import is_of_patterns
 from pipelines.exporting.nets import Exported, export_net
 from pipelines.exporting.options import Options
 from pipelines.exporting.patterns import ExportedPatterns, export_patterns
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import bold, clock, console, make_table
 from pipelines.shell.options import read
 from pipelines.shell.path_keys import command
-from pipelines.shell.script import plain, script
+from pipelines.shell.script import script
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:

@@ -1,60 +1,64 @@
 """A table of throughputs on this machine: `python pipelines/measure_speed.py`."""
 
 import json
-import os
-import platform
 import statistics
-import sys
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from omegaconf import DictConfig
 
 import pipelines.speed.search
 import pipelines.speed.training  # noqa: F401  (both enter their own)
-from data.base.errors import Mistake
+from pipelines.shell.configuration import plain
 from pipelines.shell.console import console, make_table
-from pipelines.shell.script import commit, plain, script
+from pipelines.shell.options import AtLeast, OptionError, read
+from pipelines.shell.script import script
 from pipelines.speed.benchmarks import BENCHMARKS, Benchmark, Material
+from pipelines.speed.machine import machine
+
+Count = Annotated[int, AtLeast(1)]
 
 
-class SpeedError(Mistake):
-    """Nothing can be measured as asked."""
+@dataclass(frozen=True)
+class SpeedOptions:
+    only: tuple[str, ...] | None
+    runs: Count
+    games: Count
+    source: str | None
+    output: Path | None
+
+    def chosen(self) -> list[Benchmark]:
+        """Return the benchmarks whose name contains a word of `only`; all if it is null."""
+        found = [b for b in BENCHMARKS if not self.only or any(w in b.name for w in self.only)]
+        if not found:
+            raise OptionError(
+                f"only=[{', '.join(self.only or ())}]: no benchmark has such a word; there are: "
+                f"{'; '.join(b.name for b in BENCHMARKS)}"
+            )
+        return found
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:
     """Measure, show, and return the figures with the machine they are of."""
-    options = plain(cfg)
-    words = options["only"]
-    chosen = [b for b in BENCHMARKS if not words or any(str(word) in b.name for word in words)]
-    if not chosen:
-        raise SpeedError(
-            f"only={words}: no benchmark has such a word; there are: {'; '.join(b.name for b in BENCHMARKS)}"
-        )
-    for key in ("runs", "games"):
-        if not isinstance(options[key], int) or options[key] < 1:
-            raise SpeedError(f"{key}={options[key]}: a whole number from 1 up")
-    output = Path(options["output"]).expanduser().absolute() if options["output"] else None
-    if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.touch()  # what can't be written is said now, not after all the measuring
-    material = Material(options["source"], options["games"])
+    options = read(SpeedOptions, plain(cfg))
+    chosen = options.chosen()
+    if options.output is not None:
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        options.output.touch()  # a file that can't be written is named before all the measuring
+    material = Material(options.source, options.games)
     try:
-        figures = [measure(b, material, options["runs"]) for b in chosen]
+        figures = [measure(b, material, options.runs) for b in chosen]
     finally:
         material.clear()
     result = {**machine(), "games": Path(material.source).name, "figures": figures}
     show(result)
-    if output is not None:
-        output.write_text(json.dumps(result, indent=1) + "\n")
-        console.print(f"figures: {output}")
+    if options.output is not None:
+        options.output.write_text(json.dumps(result, indent=1) + "\n")
+        console.print(f"figures: {options.output}")
     return result
 
 
@@ -73,26 +77,6 @@ def measure(b: Benchmark, material: Material, runs: int) -> dict[str, Any]:
         "most": max(values),
         "reached": median >= b.goal if b.higher_is_better else median <= b.goal,
     }
-
-
-def machine() -> dict[str, Any]:
-    return {
-        "date": datetime.now().astimezone().isoformat(timespec="minutes"),
-        "commit": commit(),
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "system": platform.system(),
-    }
-
-
-def processor() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
 
 
 def show(result: dict[str, Any]) -> None:

@@ -8,13 +8,9 @@ import contextlib
 import os
 import sys
 import traceback
-from pathlib import Path
 from typing import BinaryIO
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from omegaconf import DictConfig
@@ -24,8 +20,10 @@ from pipelines.engine.log import open_log, say
 from pipelines.engine.options import GtpOptions, read_options
 from pipelines.engine.player import make_ahead, make_player
 from pipelines.engine.thinkers import ThinkerMaker
+from pipelines.shell.configuration import plain
+from pipelines.shell.mistakes import explain
 from pipelines.shell.options import OptionError
-from pipelines.shell.script import explain, plain, script
+from pipelines.shell.script import script
 
 
 def run(cfg: DictConfig, stdin: BinaryIO, stdout: BinaryIO) -> None:

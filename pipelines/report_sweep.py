@@ -1,14 +1,9 @@
-"""The table and the picture of a sweep once more: `python pipelines/report_sweep.py
-outputs/train_model/<time>_multirun`.
-"""
+"""The table and the chart of a sweep once more: `python pipelines/report_sweep.py FOLDER`."""
 
 import sys
 from pathlib import Path
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pipelines.shell import environment  # noqa: F401  (first: says what to do where packages are missing)
+from pipelines.shell import environment  # noqa: F401  (first: finds the project)
 
 # isort: split
 from pipelines.shell.environment import start_of_command
@@ -17,8 +12,8 @@ from pipelines.sweeping.tables import report
 
 HELP = """{command} FOLDER
 
-The jobs of a sweep (train_model.py -m ...), the best first: on the terminal, and in FOLDER as sweep.csv, sweep.md and
-sweep.png. While the sweep is under way it shows how far that has come."""
+The jobs of a sweep (train_model.py -m ...), the best first: on the terminal, and in FOLDER as
+sweep.csv, sweep.md and sweep.png. While the sweep is under way it shows how far that has come."""
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
-"""The whole pipeline on the games that ship with the project, in a few minutes: what `make demo`
-runs.
+"""The whole pipeline on the games that ship with the project, in a few minutes.
 
-Each step is a command that a user could type; it is printed before it runs. What it makes stays in
-`outputs/demo` of where one stands, and an earlier demo there is replaced.
+This is what `make demo` runs. Each step is a command that a user could type; it is printed before
+it runs. What it makes stays in `outputs/demo` of the current folder, where an earlier demo is
+replaced.
 """
 
 import argparse
@@ -14,16 +14,13 @@ import sys
 import time
 from pathlib import Path
 
-if not __package__:  # run as a file
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from pipelines.shell.environment import PACKAGE, PROGRAMS, ROOT, start_of_command
 
 IS_MODULE = __spec__ is not None and __name__ == "__main__"  # python -m pipelines.run_demo
 
 
 def shown(path: Path) -> str:
-    """Relative to where one stands, if the path is below."""
+    """Return a path relative to the current folder, if it is below."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
@@ -33,59 +30,30 @@ DATASET = FOLDER / "games.h5"
 RUN = FOLDER / "policy"
 MATCH = FOLDER / "match"
 
+SAMPLE_GAMES = shown(ROOT / "data" / "sample_games")
+SMALL = ("model=policy_resnet", "model.net.filters=32", "model.net.blocks=3", "logger=none")
+
 STEPS = (
-    (
-        "Build a dataset of 48-plane positions from game records",
-        [
-            "build_dataset",
-            f"source={shown(ROOT / 'data' / 'sample_games')}",
-            f"output={DATASET}",
-            "overwrite=true",
-        ],
-    ),
-    ("Look into it", ["inspect_dataset", f"dataset={DATASET}"]),
-    (
-        "Look at one position",
-        ["inspect_dataset", f"dataset={DATASET}", "sample=random", "seed=1", "planes=none"],
-    ),
-    ("Check the file against the rules", ["inspect_dataset", f"dataset={DATASET}", "verify=true"]),
-    (
-        "Train a small policy net",
-        [
-            *(
-                "train_model",
-                f"dataset={DATASET}",
-                "model=policy_resnet",
-                "model.net.filters=32",
-                "model.net.blocks=3",
-            ),
-            *("positions=60_000", "validate_every=30_000", f"hydra.run.dir={RUN}", "logger=none"),
-        ],
-    ),
-    (
-        "See how well it predicts moves",
-        [
-            "evaluate_model",
-            f"dataset={DATASET}",
-            f"checkpoint={RUN}/checkpoints/best.ckpt",
-            f"hydra.run.dir={FOLDER}/evaluation",
-        ],
-    ),
-    (
-        "Let the policy net that ships play a game against itself",
-        ["play_match", "black=policy_only", "white=policy_only", "games=1", f"output={MATCH}"],
-    ),
-    (
-        "Ask the search what it thinks of the first forty moves",
-        [
-            "analyze_game",
-            f"{MATCH}/games/00001.sgf",
-            "last=40",
-            "seconds=0.2",
-            f"output={FOLDER}/analysis",
-        ],
-    ),
-)
+    ("Build a dataset of 48-plane positions from game records",
+     ["build_dataset", f"source={SAMPLE_GAMES}", f"output={DATASET}", "overwrite=true"]),
+    ("Look into it",
+     ["inspect_dataset", f"dataset={DATASET}"]),
+    ("Look at one position",
+     ["inspect_dataset", f"dataset={DATASET}", "sample=random", "seed=1", "planes=none"]),
+    ("Check the file against the rules",
+     ["inspect_dataset", f"dataset={DATASET}", "verify=true"]),
+    ("Train a small policy net",
+     ["train_model", f"dataset={DATASET}", *SMALL, "positions=60_000", "validate_every=30_000",
+      f"hydra.run.dir={RUN}"]),
+    ("See how well it predicts moves",
+     ["evaluate_model", f"dataset={DATASET}", f"checkpoint={RUN}/checkpoints/best.ckpt",
+      f"hydra.run.dir={FOLDER}/evaluation"]),
+    ("Let the policy net that ships play a game against itself",
+     ["play_match", "black=policy_only", "white=policy_only", "games=1", f"output={MATCH}"]),
+    ("Ask the search what it thinks of the first forty moves",
+     ["analyze_game", f"{MATCH}/games/00001.sgf", "last=40", "seconds=0.2",
+      f"output={FOLDER}/analysis"]),
+)  # fmt: skip
 
 
 def main() -> int:

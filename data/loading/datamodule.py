@@ -49,6 +49,8 @@ class GoDataModule(LightningDataModule):
     `train_dataloader()` and its sisters work without a Trainer too.
     """
 
+    inputs = "planes"  # a net says by the same attribute what it takes; without one, planes
+
     def __init__(
         self,
         dataset: str,
@@ -102,6 +104,13 @@ class GoDataModule(LightningDataModule):
         self._candidates: dict[str, Candidates] = {}
         # the last one of each split
         self._loaders: dict[str, TrainBatches | EvaluationBatches] = {}
+
+    def net_arguments(self) -> dict[str, int]:
+        """Return the arguments of the net that only the data tell."""
+        return {}
+
+    def prepare_net(self, net: torch.nn.Module) -> None:
+        """Give a new net what it takes from the data, if anything."""
 
     @property
     def size(self) -> int:

@@ -66,6 +66,8 @@ class LoadedPatterns:
 class PatternDataModule(GoDataModule):
     """See conf/loader/patterns.yaml for the arguments."""
 
+    inputs = "patterns"
+
     def __init__(
         self,
         dataset: str,
@@ -96,6 +98,14 @@ class PatternDataModule(GoDataModule):
         for name, value in self.thresholds.items():
             if value < 1:
                 raise ValueError(f"{name}={value}: a whole number from 1 up")
+
+    def net_arguments(self) -> dict[str, int]:
+        """Return how many patterns there are, each of which has a weight."""
+        return self.words.sizes()
+
+    def prepare_net(self, net: Any) -> None:
+        """Tell the net the patterns of its weights."""
+        net.take_words(self.words)
 
     @cached_property
     def words(self) -> Words:

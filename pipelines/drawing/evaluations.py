@@ -1,7 +1,6 @@
-"""Evaluations as pictures: one function a figure, each of plain values, each writes a PNG.
+"""Evaluations as charts: one function a chart, each of plain values, each writes a PNG.
 
-Nets keep their colour through all of them. The paper's figures are drawn in as grey lines and
-points. Bands and whiskers are 95% intervals.
+A net keeps its colour through all of them. The paper's figures are grey lines and points.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,27 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from pipelines.drawing.fonts import families
-from pipelines.drawing.labels import Labels
+from pipelines.drawing.figure import (
+    COLOURS,
+    FAINT,
+    GREY,
+    INK,
+    Mean,
+    Nets,
+    Table,
+    counts,
+    curve,
+    figure,
+    legend,
+    level,
+    phase_axis,
+    whiskers,
+)
 from pipelines.evaluating.published import OTHERS, PAPER_TABLE, PAPER_VALUE_MSE, paper_by_symmetries
-
-# Matplotlib takes a second to import: only functions do it.
-
-PAPER_WHITE, INK, FAINT, GRID = "#fdfcf9", "#2b2622", "#8d857b", "#e6e0d6"
-COLOURS = ("#c8402f", "#2f6f8f", "#4c8a4f", "#8a5a9e")
-SWEEP_COLOURS = (*COLOURS, "#c58a1f", "#3f7f78")
-GREY = "#a79f94"
-DOTS = 160  # an inch
-FEWEST = 5  # games behind a point of a curve
-
-Mean = Mapping[str, float]  # value, low, high
-Table = Mapping[str, Any]  # of a net: {group: {positions, games, scores: {name: Mean}}}
-Nets = Mapping[str, Table]
 
 
 def move_phases(path: Path, nets: Nets, subtitle: str, *, published: bool = True) -> None:
-    """Top-1 and top-5 by phase of the game, with how many positions there are; `published`: with
-    the figures of others.
+    """Draw top-1 and top-5 by phase of the game, with the number of positions.
+
+    `published` adds the figures of others.
     """
     title = "How often the move played is named, by phase of the game"
     with figure(path, title, subtitle, (9, 6), heights=(4, 1)) as (top, bottom):
@@ -58,7 +59,7 @@ def move_phases(path: Path, nets: Nets, subtitle: str, *, published: bool = True
 
 
 def symmetries(path: Path, nets: Nets, subtitle: str, *, published: bool = True) -> None:
-    """Top-1 over the number of symmetries averaged; the tables' groups are those numbers."""
+    """Draw top-1 over the number of symmetries averaged, which are the groups of the tables."""
     drawn = figure(path, "What averaging over symmetries adds to top 1", subtitle, (8, 5))
     with drawn as (axes,):
         labels = drawn.beside(axes)
@@ -102,8 +103,9 @@ def symmetries(path: Path, nets: Nets, subtitle: str, *, published: bool = True)
 
 
 def comparison(path: Path, ours: Sequence[tuple[str, Mean, int]], subtitle: str) -> None:
-    """Top-1 beside what others have reached; `ours` are label, interval, and number of the net
-    (its colour).
+    """Draw top-1 beside what others have reached.
+
+    `ours` are label, interval, and the number of the net, which is its colour.
     """
     rows: list[tuple[str, float, Mean | None, str]] = [
         (
@@ -152,7 +154,7 @@ def comparison(path: Path, ours: Sequence[tuple[str, Mean, int]], subtitle: str)
 def rank_curves(
     path: Path, nets: Mapping[str, np.ndarray], subtitle: str, *, published: bool = True
 ) -> None:
-    """The share of moves among the first k of each net, k = 1, 2, ..."""
+    """Draw the share of moves that are among the first k of each net, k = 1, 2, ..."""
     drawn = figure(path, "How far down its list a net has the move played", subtitle, (8, 5))
     with drawn as (axes,):
         labels = drawn.beside(axes)
@@ -178,7 +180,7 @@ def rank_curves(
 
 
 def value_phases(path: Path, nets: Nets, subtitle: str) -> None:
-    """Squared error by phase with its floor, and how often the winner is named."""
+    """Draw squared error by phase with its floor, and how often the winner is named."""
     title = "How well the winner is known, by phase of the game"
     with figure(path, title, subtitle, (9, 7.5), heights=(3, 2, 1)) as (top, middle, bottom):
         phases = list(dict.fromkeys(phase for table in nets.values() for phase in table))
@@ -217,8 +219,9 @@ def value_phases(path: Path, nets: Nets, subtitle: str) -> None:
 
 
 def rollout_phases(path: Path, phases: Table, subtitle: str) -> None:
-    """Squared error of rollouts as what is said of the winner, by phase of the game; the paper's
-    figure 2b is the like.
+    """Draw the squared error of rollouts as predictions of the winner, by phase of the game.
+
+    Figure 2b of the paper shows the same.
     """
     with figure(
         path,
@@ -242,8 +245,9 @@ def rollout_phases(path: Path, phases: Table, subtitle: str) -> None:
 
 
 def calibration(path: Path, nets: Mapping[str, Mapping[str, Any]], subtitle: str) -> None:
-    """What was predicted and what came; the tables have predicted, happened and positions of each
-    bin.
+    """Draw the share of games won over the predicted chance.
+
+    The tables have the columns predicted, happened and positions, a row a bin.
     """
     with figure(
         path, "What a predicted chance to win is worth", subtitle, (7, 7), heights=(4, 1)
@@ -267,235 +271,6 @@ def calibration(path: Path, nets: Mapping[str, Mapping[str, Any]], subtitle: str
         bottom.set_xlabel("predicted chance that the player to move wins, %")
         bottom.set_ylabel("positions, %")
         legend(top, loc="upper left")
-
-
-def sweep(
-    path: Path,
-    jobs: Sequence[tuple[str, float | None, Sequence[tuple[int, float]]]],
-    objective: str,
-    keys: str,
-) -> None:
-    """How jobs learned, and where they ended; the best first.
-
-    Six have colours of their own, the others are grey.
-    """
-    rows = len(jobs)
-    heights = (4.2, 0.9 + 0.24 * rows)
-    with figure(
-        path, f"{objective} of {rows} jobs", keys, (9, 1.6 + sum(heights)), heights=heights
-    ) as (top, bottom):
-        for place, (name, value, points) in enumerate(jobs):
-            colour = SWEEP_COLOURS[place] if place < len(SWEEP_COLOURS) else GREY
-            label = name if place < len(SWEEP_COLOURS) else None
-            if points:
-                x, y = zip(*points, strict=True)
-                top.plot(
-                    x, y, "o-", color=colour, lw=2, ms=4, label=label, zorder=3 + (colour != GREY)
-                )
-            if value is not None:
-                bottom.plot(value, place, "o", color=colour, ms=7)
-                put_label(bottom, value, place, f"{value:.4f}", colour)
-        top.set_xlabel("positions trained with")
-        top.set_ylabel(objective)
-        top.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        if top.lines:
-            legend(top, loc="best")
-        bottom.set_yticks(range(rows), [name for name, _, _ in jobs])
-        bottom.set_ylim(rows - 0.4, -0.6)
-        bottom.set_xlabel(objective)
-        bottom.margins(x=0.12)
-
-
-# --- parts of figures
-
-
-class figure:
-    """`with figure(path, title, subtitle, inches, heights) as axes:` one below the other; written
-    at the end.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        title: str,
-        subtitle: str,
-        inches: tuple[float, float],
-        heights: Sequence[float] = (1,),
-    ):
-        from matplotlib import rcParams
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-        self.path = path
-        self.labels: list[Labels] = []
-        rcParams["font.family"] = families()
-        below_titles = (0.01, 0.01, 0.98, 1 - 0.80 / inches[1])
-        self.figure = Figure(
-            figsize=inches, facecolor=PAPER_WHITE, layout=ConstrainedLayoutEngine(rect=below_titles)
-        )
-        FigureCanvasAgg(self.figure)
-        self.figure.text(
-            0.02,
-            1 - 0.18 / inches[1],
-            title,
-            ha="left",
-            va="top",
-            fontsize=14,
-            fontweight="bold",
-            color=INK,
-        )
-        self.figure.text(
-            0.02, 1 - 0.47 / inches[1], subtitle, ha="left", va="top", fontsize=9.5, color=FAINT
-        )
-        self.axes = list(
-            self.figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-        )
-        for axes in self.axes:
-            axes.set_facecolor(PAPER_WHITE)
-            axes.xaxis.label.set_color(INK)
-            axes.yaxis.label.set_color(INK)
-            axes.grid(True, color=GRID, lw=0.8, zorder=0)
-            axes.set_axisbelow(True)
-            axes.tick_params(colors=INK, labelsize=9, length=0)
-            for side in ("top", "right"):
-                axes.spines[side].set_visible(False)
-            for side in ("left", "bottom"):
-                axes.spines[side].set_color(FAINT)
-
-    def beside(self, axes: Any) -> Labels:
-        """Labels for points of these axes, which are placed at the end."""
-        self.labels.append(Labels(axes, PAPER_WHITE))
-        return self.labels[-1]
-
-    def __enter__(self) -> list[Any]:
-        return self.axes
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if error is None:
-            self.figure.draw_without_rendering()  # from here on everything has its place
-            for labels in self.labels:
-                labels.place()
-            self.figure.savefig(self.path, dpi=DOTS, facecolor=PAPER_WHITE)
-
-
-def curve(
-    axes: Any,
-    phases: list[str],
-    table: Table,
-    score: str,
-    colour: str,
-    label: str,
-    *,
-    scale: float = 1,
-    style: Any = "-",
-) -> None:
-    shown = {phase: group for phase, group in table.items() if group["games"] >= FEWEST}
-    at = [phases.index(phase) for phase in shown]
-    means = [group["scores"][score] for group in shown.values()]
-    low, high = ([scale * mean[end] for mean in means] for end in ("low", "high"))
-    axes.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
-    axes.plot(
-        at,
-        [scale * mean["value"] for mean in means],
-        color=colour,
-        ls=style,
-        lw=2,
-        marker="o",
-        ms=4,
-        label=label,
-    )
-    for phase in table.keys() - shown.keys():  # too few games for a curve: there, and faint
-        value = scale * table[phase]["scores"][score]["value"]
-        axes.plot(phases.index(phase), value, "o", ms=5, mfc="none", mec=colour, alpha=0.5)
-
-
-def whiskers(
-    axes: Any,
-    at: Sequence[float],
-    means: Sequence[Mean],
-    colour: str,
-    *,
-    scale: float,
-    sideways: bool = False,
-) -> None:
-    values = [scale * mean["value"] for mean in means]
-    spread = [
-        [scale * (m["value"] - m["low"]) for m in means],
-        [scale * (m["high"] - m["value"]) for m in means],
-    ]
-    style = {"fmt": "none", "ecolor": colour, "elinewidth": 1.3, "capsize": 3, "zorder": 3}
-    if sideways:
-        axes.errorbar(values, at, xerr=spread, **style)
-    else:
-        axes.errorbar(at, values, yerr=spread, **style)
-
-
-def level(axes: Any, value: float, text: str, *, inside: bool = False) -> None:
-    """A published figure as a line across, with its name to the right of the axes or on the line."""
-    axes.axhline(value, color=FAINT, lw=1.2, ls=(0, (1, 2)), zorder=1)
-    x, offset, ha, va = (
-        (0.01, (0, 3), "left", "bottom") if inside else (1, (5, 0), "left", "center")
-    )
-    axes.annotate(text, (x, value), offset, xycoords=("axes fraction", "data"), textcoords="offset points", ha=ha, va=va,
-                  fontsize=8.5, color=FAINT, annotation_clip=False)  # fmt: skip
-
-
-def put_label(axes: Any, x: float, y: float, text: str, colour: str) -> None:
-    place = {
-        "xytext": (8, 0),
-        "textcoords": "offset points",
-        "va": "center",
-        "annotation_clip": False,
-    }
-    axes.annotate(text, (x, y), fontsize=8.5, color=colour, **place)
-
-
-def counts(axes: Any, phases: list[str], table: Table) -> None:
-    positions = [group["positions"] for group in table.values()]
-    axes.bar([phases.index(phase) for phase in table], positions, color=GRID, width=0.8, zorder=2)
-    if few := [phase for phase, group in table.items() if group["games"] < FEWEST]:
-        note = f"rings: fewer than {FEWEST} games ({', '.join(few)})"
-        axes.text(
-            0.995,
-            0.92,
-            note,
-            transform=axes.transAxes,
-            ha="right",
-            va="top",
-            fontsize=8.5,
-            color=FAINT,
-        )
-    axes.set_ylabel("positions")
-    axes.grid(False, axis="x")
-    axes.yaxis.set_major_locator(ticks(3))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-
-
-def ticks(count: int) -> Any:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(count)
-
-
-def phase_axis(top: Any, bottom: Any, phases: list[str]) -> None:
-    for axes in {top, bottom}:
-        axes.set_xticks(range(len(phases)), phases)
-        axes.set_xlim(-0.5, len(phases) - 0.5)
-    top.tick_params(labelbottom=False)
-    bottom.set_xlabel("moves played before")
-
-
-def legend(axes: Any, **where: Any) -> None:
-    axes.legend(
-        fontsize=9,
-        frameon=True,
-        facecolor=PAPER_WHITE,
-        edgecolor="none",
-        framealpha=0.85,
-        labelcolor=INK,
-        **where,
-    )
 
 
 def plural(count: int) -> str:

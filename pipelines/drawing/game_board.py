@@ -21,7 +21,7 @@ from mcts.play.analysis import Analysis
 from mcts.play.replay import replay
 from mcts.search.protocols import Candidate
 from pipelines.analysing.table import share
-from pipelines.drawing.evaluations import COLOURS, FAINT, GRID, INK, PAPER_WHITE
+from pipelines.drawing.figure import COLOURS, FAINT, GRID, INK, PAPER_WHITE
 from pipelines.drawing.fonts import families
 from pipelines.drawing.game_chart import Row, costly, curve
 from pipelines.drawing.matches import whole_numbers

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pipelines.analysing.table import COSTLY
-from pipelines.drawing.evaluations import COLOURS, FAINT, GREY, INK, PAPER_WHITE, figure, legend
+from pipelines.drawing.figure import COLOURS, FAINT, GREY, INK, PAPER_WHITE, figure, legend
 from pipelines.drawing.matches import whole_numbers
 
 CURVES = (

@@ -1,4 +1,4 @@
-"""Matches as pictures, in the style of `evaluations.py`: each function writes one PNG from plain values."""
+"""Matches as charts: each function writes one PNG from plain values."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pipelines.drawing.evaluations import COLOURS, FAINT, GREY, figure, legend
+from pipelines.drawing.figure import COLOURS, FAINT, GREY, figure, legend
 from pipelines.matches.scores import Interval, wilson
 
 FEW = 10  # games before a running rate says anything
@@ -15,8 +15,9 @@ FEWEST = 4  # games below which there is no picture: two dots at 0 or 100% look 
 
 
 def running_rates(path: Path, pairs: Sequence[tuple[str, Sequence[float]]], subtitle: str) -> None:
-    """The share of wins of each pair's first player as games go on, with Wilson's band; `points`
-    are 1, 0.5 or 0 a game.
+    """Draw the share of wins of each pair's first player as games go on, with Wilson's band.
+
+    Points are 1, 0.5 or 0 a game.
     """
     with figure(path, "Share of games won", subtitle, (8.5, 5)) as (axes,):
         axes.axhline(50, color=FAINT, lw=1, ls=(0, (5, 3)))
@@ -57,7 +58,7 @@ def running_rates(path: Path, pairs: Sequence[tuple[str, Sequence[float]]], subt
 
 
 def ratings(path: Path, rows: Sequence[tuple[str, Interval, int]], subtitle: str) -> None:
-    """Elo of each player with its interval, the best first; rows are name, Elo, games."""
+    """Draw the Elo of each player, the best first; rows are name, Elo with interval, games."""
     with figure(path, "Elo, fitted to all games", subtitle, (8.5, 1.8 + 0.4 * len(rows))) as (
         axes,
     ):

@@ -9,7 +9,7 @@ from pathlib import Path
 from data.base.errors import Mistake
 from mcts.search.params import SearchParams
 from pipelines.engine.options import ThinkerOptions
-from pipelines.shell.script import ROOT
+from pipelines.shell.environment import ROOT
 
 PRETRAINED = ROOT / "models" / "pretrained"
 SHIPPED = {

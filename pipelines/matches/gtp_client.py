@@ -136,7 +136,8 @@ class GtpEngine:
             return Gone(f"{self.name} has closed its output instead of answering {command!r}")
         if code in FROM_OUTSIDE:
             return Killed(
-                f"{self.name} was ended by {FROM_OUTSIDE[code].name} instead of answering {command!r}"
+                f"{self.name} was ended by {FROM_OUTSIDE[code].name} instead of answering "
+                f"{command!r}"
             )
         return Gone(f"{self.name} ended with code {code} instead of answering {command!r}")
 

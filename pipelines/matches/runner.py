@@ -1,8 +1,11 @@
-"""A match as it is played: workers take games from one queue, and each game is kept as it ends.
+"""A match as it is played: workers take games from one queue, and each game is saved at its end.
 
-The folder of a match has an SGF of every game in games/, a line for each finished one in
-results.jsonl, what the match is in match.json, and what engines print on standard error in a file
-for each.
+| in the folder of a match  | is                                         |
+| ------------------------- | ------------------------------------------ |
+| `match.json`              | which match it is                          |
+| `results.jsonl`           | a line for each finished game              |
+| `games/00001.sgf`         | the record of each                         |
+| `<player>.<worker>.log`   | what an engine prints on standard error    |
 """
 
 import json
@@ -11,19 +14,17 @@ import queue
 import re
 import sys
 import threading
-from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from data.base.atomic import write_text
-from data.base.errors import Mistake, first_line
 from data.game.coords import BLACK, WHITE
 from data.records.identity import identity
 from data.records.sgf_writer import write_game
 from mcts.play.clock import describe
+from pipelines.matches.fixtures import Contestant, Fixture, MatchError
 from pipelines.matches.games import (
     Counter,
     GameRules,
@@ -34,142 +35,11 @@ from pipelines.matches.games import (
     to_record,
 )
 from pipelines.matches.gtp_client import LOAD, START, EngineError, GtpEngine, Killed
+from pipelines.matches.options import MatchOptions
 from pipelines.matches.summary import distinct
 from pipelines.shell.console import clock, console
 
-LINE = {
-    "key",
-    "file",
-    "first",
-    "second",
-    "black",
-    "white",
-    "result",
-    "points",
-    "why",
-    "moves",
-    "identity",
-    "seconds",
-    "slowest",
-}
 KILLED = 3  # times in a row that an engine of one game may be ended by somebody else
-
-
-class MatchError(Mistake):
-    """No match can be played as asked."""
-
-
-@dataclass(frozen=True)
-class Contestant:
-    name: str
-    command: tuple[str, ...]
-    # of an own engine: what its command comes to
-    settings: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Fixture:
-    """A game that is to be played. `key` is what tells on resuming whether it has been."""
-
-    number: int
-    first: int  # index of a contestant; the first of the pair, whatever its colour
-    second: int
-    black: int
-    opening: tuple[int, ...]
-    key: str
-
-
-def prepare_folder(
-    folder: Path,
-    contestants: list[Contestant],
-    rules: GameRules,
-    options: dict[str, Any],
-    program: str,
-) -> None:
-    """Make it, or see that what is there belongs to the same match: only the number of games may
-    have grown.
-    """
-    about = {
-        "contestants": [{"name": c.name, "command": list(c.command)} for c in contestants],
-        "settings": {c.name: c.settings for c in contestants if c.settings},
-        "rules": asdict(rules),
-        "opening_moves": options["opening_moves"],
-        "seed": options["seed"],
-    }
-    programs = [program]
-    file = folder / "match.json"
-    if file.exists():
-        before = read_object(file.read_bytes(), str(file))
-        # what was not kept when that match began can't differ
-        before = filled(json.loads(json.dumps(about)), before)
-        changed = [key for key in about if before.get(key) != json.loads(json.dumps(about[key]))]
-        if changed:
-            raise MatchError(
-                f"{folder} holds a match with other {', '.join(changed)} (see {file.name}); choose another output"
-            )
-        programs = before.get("programs", ["an unknown version"])
-        if program not in programs:
-            console.print(
-                f"games so far were played by {', '.join(programs)}, the next ones are by {program}"
-            )
-            programs.append(program)
-    (folder / "games").mkdir(parents=True, exist_ok=True)
-    write_text(
-        file, json.dumps(about | {"programs": programs}, indent=1, ensure_ascii=False) + "\n"
-    )
-
-
-def filled(now: Any, before: Any) -> Any:
-    """What a file says, and where it says nothing what is so now; but a net that it does not speak
-    of was not there.
-    """
-    if not isinstance(now, dict) or not isinstance(before, dict):
-        return before
-    told = {
-        key: filled(value, before[key]) if key in before else value
-        for key, value in now.items()
-        if key != "nets"
-    }
-    nets = (
-        {"nets": dict.fromkeys(now["nets"]) | before["nets"]}
-        if "nets" in now and "nets" in before
-        else {}
-    )
-    return before | told | nets
-
-
-def read_results(file: Path) -> dict[str, dict[str, Any]]:
-    """Finished games by key.
-
-    A last line that a crash cut off is dropped from the file: its game is played again.
-    """
-    if not file.exists():
-        return {}
-    content = file.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if whole != content:
-        os.truncate(file, len(whole))
-    games = [
-        read_object(line, f"{file}, line {k}") for k, line in enumerate(whole.split(b"\n")[:-1], 1)
-    ]
-    for k, game in enumerate(games, 1):
-        if not LINE <= game.keys():
-            raise MatchError(
-                f"{file}, line {k}: no finished game; take the line out, and that game is played again"
-            )
-    return {game["key"]: game for game in games}
-
-
-def read_object(content: bytes, where: str) -> dict[str, Any]:
-    try:
-        found = json.loads(content)
-    except ValueError as error:
-        raise MatchError(
-            f"{where}: damaged ({first_line(error)}); mend it, or choose another output"
-        ) from None
-    if not isinstance(found, dict):
-        raise MatchError(f"{where}: not what a match writes there; choose another output")
-    return found
 
 
 class Match:
@@ -179,7 +49,7 @@ class Match:
         self,
         contestants: list[Contestant],
         rules: GameRules,
-        options: dict[str, Any],
+        options: MatchOptions,
         folder: Path,
         done: dict[str, dict[str, Any]],
         total: int,
@@ -191,7 +61,7 @@ class Match:
             done,
             total,
         )
-        self.parallel, self.seed = options["parallel"], options["seed"]
+        self.parallel, self.seed = options.parallel, options.seed
         self.waiting: queue.SimpleQueue[Fixture] = queue.SimpleQueue()
         self.lock = threading.Lock()
         self.stopped = threading.Event()  # no game is begun any more
@@ -201,7 +71,7 @@ class Match:
         self.today = date.today().isoformat()
 
     def play(self, fixtures: list[Fixture]) -> None:
-        self.try_all()
+        self.check_players()
         for fixture in fixtures:
             self.waiting.put(fixture)
         workers = [
@@ -229,9 +99,10 @@ class Match:
         if self.failures:
             raise self.failures[0]
 
-    def try_all(self) -> None:
-        """An engine that can't say its name or keep the time is the user's to know before a
-        hundred games are lost by it.
+    def check_players(self) -> None:
+        """Raise `MatchError` for a player or a referee that does not answer.
+
+        Without this check a broken engine would lose a hundred games first.
         """
         for k, contestant in enumerate(self.contestants):
             engine = None
@@ -240,12 +111,13 @@ class Match:
                 engine.ask("name", START)
                 set_up(engine, self.rules.size, self.rules.komi)
                 if self.rules.time.kind != "none":
-                    self.try_time(engine)
+                    self.check_time(engine)
                 # what can't open its net says so now, and compiles what it needs
                 engine.ask("genmove B", LOAD)
             except (EngineError, Killed) as error:
                 raise MatchError(
-                    f"{contestant.name}: {error}; its errors are in {self.errors_file(contestant, 0)}"
+                    f"{contestant.name}: {error}; its errors are in "
+                    f"{self.errors_file(contestant, 0)}"
                 ) from None
             finally:
                 if engine is not None:
@@ -260,15 +132,17 @@ class Match:
         finally:
             referee.close()
 
-    def try_time(self, engine: GtpEngine) -> None:
-        """Told here first, one engine after the other: what they compile on hearing of it is then
-        there for all games.
+    def check_time(self, engine: GtpEngine) -> None:
+        """Tell an engine the time settings; raise `MatchError` if it does not know the command.
+
+        What it compiles for them is then ready for all games.
         """
         whole = time_command(self.rules.time)
         command = whole.split()[0]
         if engine.ask(f"known_command {command}").lower() != "true":
             raise MatchError(
-                f"{engine.name} does not know {command}, which is how it would be told about {describe(self.rules.time)}"
+                f"{engine.name} does not know {command}, which is how it would be told about "
+                f"{describe(self.rules.time)}"
             )
         engine.ask(whole, LOAD)
 
@@ -284,8 +158,10 @@ class Match:
         return engine
 
     def own_seed(self, k: int, worker: int) -> list[str]:
-        """Other random numbers for each own engine of a match, and after each pause, unless a seed
-        is asked for. What engines say to standard error, which is kept, begins with it.
+        """Return `seed=...` for an own engine whose command has no seed.
+
+        Each engine of a match gets another one, and so does a match that goes on. The engine's log
+        begins with it.
         """
         contestant = self.contestants[k]
         if not contestant.settings or any(
@@ -297,7 +173,7 @@ class Match:
         ]
 
     def errors_file(self, contestant: Contestant, worker: int) -> Path:
-        """Such as `policy_only-1.0.log`: a name that a shell takes as it is."""
+        """Return a path such as `policy_only-1.0.log`, whose name needs no quotes in a shell."""
         return (
             self.folder
             / f"{re.sub(r'[^.=0-9A-Za-z_]+', '-', contestant.name).strip('-') or 'engine'}.{worker}.log"
@@ -350,10 +226,10 @@ class Match:
             except EngineError as error:
                 raise MatchError(f"{error}; finished games are kept") from None
         if not self.killed.is_set():
-            self.keep(fixture, white, played)
+            self.save(fixture, white, played)
 
-    def keep(self, fixture: Fixture, white: int, played: Played) -> None:
-        """First the record, whole or not at all, then the line that says it is there."""
+    def save(self, fixture: Fixture, white: int, played: Played) -> None:
+        """Write the record of a game, then the line of results.jsonl that names it."""
         names = {BLACK: self.contestants[fixture.black].name, WHITE: self.contestants[white].name}
         record = to_record(played, self.rules, names, fixture.key, self.today)
         file = self.folder / "games" / f"{fixture.number:05}.sgf"
@@ -389,9 +265,9 @@ class Match:
                 results.flush()
                 os.fsync(results.fileno())
             self.done[fixture.key] = line
-            self.tell(line)
+            self.show(line)
 
-    def tell(self, line: dict[str, Any]) -> None:
+    def show(self, line: dict[str, Any]) -> None:
         pair = (line["first"], line["second"])
         points = [
             game["points"]
@@ -400,7 +276,9 @@ class Match:
         ]
         why = f" ({line['why']})" if line["why"] else ""
         console.print(
-            f"{len(self.done)}/{self.total}  {line['black']} - {line['white']}  {line['result']}{why}  {line['moves']} moves, "
-            f"{clock(sum(line['seconds'].values()))};  {line['first']} {sum(points):g} of {len(points)}",
+            f"{len(self.done)}/{self.total}  {line['black']} - {line['white']}  "
+            f"{line['result']}{why}  {line['moves']} moves, "
+            f"{clock(sum(line['seconds'].values()))};  {line['first']} {sum(points):g} of "
+            f"{len(points)}",
             soft_wrap=True,
         )

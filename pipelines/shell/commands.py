@@ -28,7 +28,8 @@ def main() -> int | None:
         return 0
     if name not in COMMANDS:
         print(
-            f"lambdago: {name}: there is no such command{suggestion(name)} (lambdago --help lists them)",
+            f"lambdago: {name}: there is no such command{suggestion(name)} (lambdago --help "
+            "lists them)",
             file=sys.stderr,
         )
         return 2

@@ -18,11 +18,22 @@ EVERY = 10.0  # seconds between plain lines
 ROOM_FOR_A_BAR = 100  # columns
 
 NUMBER = re.compile(r"[-+]?[\d.,:e+-]+")
+PIPED = 84  # letters of a text where there is no terminal: two boards beside each other
 UNLIMITED = 100_000  # columns of a file or a pipe
 
 # Nothing that is printed is read as markup: names of files and players may hold brackets. `bold`
 # says what is bold.
 console = Console(highlight=False, markup=False, soft_wrap=not sys.stdout.isatty())
+
+
+def ascii_only() -> bool:
+    """Whether the terminal shows no letters but those of ASCII."""
+    return console.options.ascii_only
+
+
+def text_width() -> int:
+    """How many letters of a drawing stand beside each other."""
+    return console.width if console.is_terminal else PIPED
 
 
 class PrefixedLines:

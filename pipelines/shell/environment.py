@@ -1,7 +1,8 @@
-"""How a script was started: whether its packages can be imported, and how the command of another
-script is written alike.
+"""How a script was started: are its packages there, and how is another script started alike?
 
-Scripts import this module before any package, so it imports nothing but the standard library.
+This is the first import of every script. It imports nothing but the standard library, so that a
+Python without the project's packages gets one line that says what to do. Scripts that run as files
+find it by `pipelines/pipelines.py`, which says how.
 """
 
 import importlib.util
@@ -54,7 +55,7 @@ def check_packages() -> None:
 
 
 def start_of_command(script: str) -> list[str]:
-    """The words that start `script` in the way in which the script that runs now was started."""
+    """Return the words that start `script` as the script that runs now was started."""
     program = Path(sys.argv[0])
     if umbrella:
         name = Path(umbrella).name
@@ -74,9 +75,7 @@ def start_of_command(script: str) -> list[str]:
 
 
 def python() -> str:
-    """`python` where the shell finds this interpreter under that name, else the interpreter as it
-    was typed.
-    """
+    """Return `python` if that starts this interpreter, else the interpreter as it was typed."""
     found = shutil.which("python")
     return "python" if found and os.path.abspath(found) == sys.executable else sys.orig_argv[0]
 

@@ -1,11 +1,17 @@
-"""What a script says of a user's mistake: one line, in the words of the scripts and not in those
-of the libraries below.
+"""A user's mistake in one line, in the words of the scripts and not of the libraries below.
+
+`explain` returns None for a mistake of the program, which keeps its traceback. One line get:
+
+- every `Mistake`, the root of the errors that this project raises about values and files;
+- what Hydra and OmegaConf say of the command line and of configurations;
+- the `TypeError` or `ValueError` of an object that a configuration describes with wrong values;
+- missing files, full disks and the like (`OSError`), too little memory;
+- what Lightning, submitit and pathlib say of machines and paths, recognised by their words.
 """
 
 import difflib
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -24,8 +30,8 @@ from omegaconf.errors import (
 )
 
 from data.base.errors import Mistake, first_line
+from pipelines.shell.configuration import CONF
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
 HELP = "(--help lists all keys)"
 OURS = ("data", "models", "mcts", "pipelines", "lambdago")
 OF_THE_EXTRA = re.compile(
@@ -34,7 +40,7 @@ OF_THE_EXTRA = re.compile(
 
 
 def explain(error: BaseException, script: str | None = None) -> str | None:
-    """One line for a user's mistake; None for a mistake of the program.
+    """Return one line for a user's mistake; None for a mistake of the program.
 
     An unknown key is compared with those of `script`.
     """
@@ -71,11 +77,15 @@ def explain(error: BaseException, script: str | None = None) -> str | None:
 
 
 def explain_instance(error: InstantiationException, cause: BaseException) -> str | None:
-    """Of an object that a configuration describes: the key, and why it can't be made."""
-    if not (
-        isinstance(cause, TypeError | ValueError | OSError | ModuleNotFoundError)
-        or type(cause).__name__ == "MisconfigurationException"
-    ):
+    """Return the key of an object that can't be made, and why; None for a bug in making it.
+
+    Constructors refuse values by TypeError and ValueError themselves. A subclass, such as
+    JSONDecodeError, comes from a bug, unless it is a `Mistake`.
+    """
+    refused = type(cause) in (TypeError, ValueError) or isinstance(
+        cause, Mistake | OSError | ModuleNotFoundError
+    )
+    if not refused and type(cause).__name__ != "MisconfigurationException":
         return None
     key = (
         next((line for line in str(error).splitlines() if line.startswith("full_key:")), "")
@@ -90,7 +100,7 @@ def explain_instance(error: InstantiationException, cause: BaseException) -> str
 
 
 def explain_composition(error: BaseException, script: str | None) -> str:
-    """Of keys, values and groups that make no configuration."""
+    """Return what is wrong with keys, values or groups that make no configuration."""
     causes = [
         cause
         for cause in chain(error)
@@ -124,7 +134,7 @@ def several_values(argument: str) -> str:
 
 
 def unknown_key(key: str, script: str | None) -> str:
-    """With the nearest known one: of the whole name, or of its last part in another group."""
+    """Return a line with the nearest known key: by its whole name, or by its last part."""
     # another choice of a group may have this very key
     known = sorted(set(known_keys(script)) - {key}) if script else []
     near = difflib.get_close_matches(key, known, 1, 0.75)
@@ -133,7 +143,7 @@ def unknown_key(key: str, script: str | None) -> str:
 
 
 def known_keys(script: str) -> Iterator[str]:
-    """Those of the script's configuration, and of all choices of its groups."""
+    """Yield the keys of the script's configuration, and of all choices of its groups."""
     text = (CONF / f"{script}.yaml").read_text(encoding="utf-8")
     yield from ("hydra/launcher", "hydra/sweeper", "hydra.run.dir", "hydra.sweep.dir")
     values = yaml.safe_load(text)
@@ -158,7 +168,7 @@ def flat(values: Any, prefix: str = "") -> Iterator[str]:
 
 
 def chain(error: BaseException) -> list[BaseException]:
-    """The error and what caused it, the deepest last."""
+    """Return the error and what caused it, the deepest last."""
     errors = [error]
     while (
         cause := errors[-1].__cause__ or errors[-1].__context__

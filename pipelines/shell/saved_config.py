@@ -20,7 +20,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from data.base.errors import Mistake, first_line
-from pipelines.shell.script import CONF
+from pipelines.shell.configuration import CONF
 
 MOST_BYTES = 1 << 20
 DEEPEST = 30  # groups within groups

@@ -40,7 +40,7 @@ from data.sources import find
 from data.sources.guard import Limits, Member
 from mcts.rollouts.policy import RolloutPolicy
 from mcts.rollouts.uniform_kernels import uniform_rollouts
-from pipelines.shell.script import ROOT
+from pipelines.shell.environment import ROOT
 
 PRETRAINED = ROOT / "models" / "pretrained"
 SAMPLE_GAMES = ROOT / "data" / "sample_games" / "engine_games.tar.xz"

@@ -112,16 +112,19 @@ def pattern_positions_a_second(material: Material, kind: str) -> float:
 
 
 def trainer_steps(dataset: Path, folder: Path, batch: int, choices: list[str]) -> list[float]:
-    """CPU seconds from the start of one batch to that of the next, in the Trainer as
-    train_model.py configures it.
+    """Return the CPU seconds from the start of one batch to that of the next.
+
+    The Trainer is configured as train_model.py does it.
     """
     from hydra import compose, initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
     from hydra.utils import instantiate
     from pytorch_lightning import Callback
 
-    from pipelines import train_model
-    from pipelines.shell.script import CONF, plain
+    from pipelines.shell.configuration import CONF, plain
+    from pipelines.training.assemble import assemble, quieten
+    from pipelines.training.options import complete
+    from pipelines.training.precision import settle_precision
 
     run = [
         f"dataset={dataset}",
@@ -132,22 +135,22 @@ def trainer_steps(dataset: Path, folder: Path, batch: int, choices: list[str]) -
     more = [
         f"loader.batch_size={batch}",
         "loader.pool_rows=8192",
-        "trainer.limit_val_batches=0",
         "trainer.accelerator=cpu",
     ]
     GlobalHydra.instance().clear()  # the script's own is in use no more
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("train_model", [*choices, *run, *more])
-    train_model.complete(cfg)
-    train_model.settle_precision(cfg)
-    train_model.quieten()
+    complete(cfg)
+    cfg.trainer.limit_val_batches = 0  # which a user can't ask for
+    settle_precision(cfg)
+    quieten()
     marks: list[float] = []
 
     class Mark(Callback):
         def on_train_batch_start(self, *_: Any) -> None:
             marks.append(time.process_time())
 
-    module, data = train_model.assemble(cfg)
+    module, data = assemble(cfg)
     trainer = instantiate(plain(cfg.trainer), logger=False, callbacks=[Mark()])
     trainer.fit(module, datamodule=data)
     return [after - before for before, after in pairwise(marks)]

@@ -33,10 +33,9 @@ from data.base.errors import first_line
 from data.base.text import count_of
 from pipelines.shell import run_folders
 from pipelines.shell.console import bold, console, prefixed
-from pipelines.shell.environment import PACKAGE
+from pipelines.shell.environment import PACKAGE, ROOT
 from pipelines.shell.mistakes import explain
 from pipelines.shell.path_keys import hydra_quotes, path_in, without_references
-from pipelines.shell.script import ROOT
 from pipelines.sweeping.jobs import (
     DIRECTIONS,
     JOB_FILE,
@@ -87,7 +86,8 @@ def is_over(before: Job, job: Job, folder: Path) -> bool:
     """Whether what an earlier session left of this job is all that will come."""
     if before.overrides != job.overrides:
         raise SweepError(
-            f"{folder}: the job there is another one ({' '.join(before.overrides)}); choose another hydra.sweep.dir"
+            f"{folder}: the job there is another one ({' '.join(before.overrides)}); choose "
+            "another hydra.sweep.dir"
         )
     if before.state == "done":
         say(job, " is done")
@@ -253,14 +253,7 @@ def announce(config: DictConfig, jobs: int) -> None:
 
 @contextmanager
 def watched(script: str) -> Iterator[None]:
-    """Around a script that can be swept: `resume=<sweep>` goes on with one, and its end, however
-    it came, is a report.
-    """
-    try:
-        go_on()
-    except (SweepError, OSError) as error:
-        print(f"{script}: {error}", file=sys.stderr)
-        sys.exit(2)
+    """Around a script that can be swept: the end of a sweep, however it came, is a report."""
     with SweepStarted.claims:
         try:
             yield
@@ -299,15 +292,18 @@ def conclude(script: str, jobs: list[Job]) -> None:
         sys.exit(1)
 
 
-def go_on() -> None:
-    """Put what began the sweep in the place of `resume=<its folder>`."""
-    said = [argument for argument in sys.argv[1:] if argument.startswith("resume=")]
-    folder = Path(path_in("train_model", said[-1])).absolute() if said else None
+def continued(arguments: list[str]) -> list[str]:
+    """Return what began a sweep instead of `resume=<its folder>`, and go where that was typed.
+
+    Other arguments come back as they are. Raises `SweepError`.
+    """
+    resumed = [argument for argument in arguments if argument.startswith("resume=")]
+    folder = Path(path_in("train_model", resumed[-1])).absolute() if resumed else None
     if folder is None or not (folder / SWEEP_FILE).is_file():
-        return
-    if len(sys.argv) > 2:
+        return arguments
+    if others := [argument for argument in arguments if argument not in resumed]:
         raise SweepError(
-            f"{said[-1]}: a sweep goes on as it was typed; leave out {' '.join(set(sys.argv[1:]) - set(said))}"
+            f"{resumed[-1]}: a sweep goes on as it was typed; leave out {' '.join(others)}"
         )
     typed = read_json(folder / SWEEP_FILE)
     if not (
@@ -316,6 +312,8 @@ def go_on() -> None:
         and isinstance(typed.get("stood_in"), str)
     ):
         raise SweepError(f"{folder / SWEEP_FILE}: damaged, it does not say what began the sweep")
-    arguments = [a for a in typed["arguments"] if not a.startswith("hydra.sweep.dir=")]
     os.chdir(typed["stood_in"])
-    sys.argv[1:] = [*arguments, f"hydra.sweep.dir={hydra_quotes(without_references(str(folder)))}"]
+    return [
+        *(word for word in typed["arguments"] if not word.startswith("hydra.sweep.dir=")),
+        f"hydra.sweep.dir={hydra_quotes(without_references(str(folder)))}",
+    ]

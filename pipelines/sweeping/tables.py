@@ -163,7 +163,7 @@ def write_csv(path: Path, jobs: list[Job], keys: list[str], metrics: list[str]) 
 
 def draw(folder: Path, jobs: list[Job], keys: list[str]) -> bool:
     """The picture; False where there is nothing to draw."""
-    from pipelines.drawing import evaluations
+    from pipelines.drawing.sweeps import sweep
 
     objective = jobs[0].objective
     shown = []
@@ -173,7 +173,7 @@ def draw(folder: Path, jobs: list[Job], keys: list[str]) -> bool:
         if job.value() is not None or curve:
             shown.append((label, job.value(), curve))
     if shown:
-        evaluations.sweep(folder / "sweep.png", shown, objective, ", ".join(keys))
+        sweep(folder / "sweep.png", shown, objective, ", ".join(keys))
     return bool(shown)
 
 

@@ -1,5 +1,10 @@
-"""What a run logs: `MetricsFile` writes metrics.csv, `TensorBoardFiles` the files of TensorBoard,
-`Outcome` how the run ended.
+"""What a run logs.
+
+| class              | writes                                                          |
+| ------------------ | --------------------------------------------------------------- |
+| `MetricsFile`      | metrics.csv                                                     |
+| `TensorBoardFiles` | the files of TensorBoard                                        |
+| `Outcome`          | how the run ended, into TensorBoard's table HPARAMS             |
 
 Steps are counted from 1 everywhere, so that a step is the number of steps done. A resumed run goes
 on with the files as if it had never stopped.
@@ -13,6 +18,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.loggers import Logger, TensorBoardLogger
 from pytorch_lightning.utilities import rank_zero_only
 
+from data.base.errors import Mistake, first_line
 from models.learning.checkpoints import Checkpoints
 
 COMPARED = (
@@ -28,21 +34,45 @@ COMPARED = (
 )
 
 
-def last_validation(path: Path) -> dict[str, float]:
-    """The metrics of the last validation in metrics.csv."""
+class MetricsError(Mistake):
+    """metrics.csv is damaged; the message says where it is."""
+
+
+def read_metrics(path: Path) -> tuple[list[str], list[dict[str, str]]]:
+    """Return the columns and rows of metrics.csv; none if there is no file.
+
+    Raises `MetricsError` unless every row has a step and its metrics are numbers.
+    """
     if not path.is_file():
-        return {}
-    with path.open(newline="", encoding="utf-8") as lines:
-        rows = [
-            {k: float(v) for k, v in row.items() if k.startswith("val/") and v}
-            for row in csv.DictReader(lines)
-        ]
-    return next((row for row in reversed(rows) if row), {})
+        return [], []
+    try:
+        with path.open(newline="", encoding="utf-8") as lines:
+            reader = csv.DictReader(lines)
+            rows = list(reader)
+        for row in rows:
+            int(row["step"])
+            for value in row.values():
+                float(value or 0)
+    except (csv.Error, ValueError, KeyError, TypeError) as error:
+        raise MetricsError(
+            f"{path}: damaged ({first_line(error)}); delete it, and a run that goes on begins it "
+            "anew"
+        ) from None
+    return list(reader.fieldnames or []), rows
+
+
+def last_validation(path: Path) -> dict[str, float]:
+    """Return the metrics of the last validation in metrics.csv."""
+    for row in reversed(read_metrics(path)[1]):
+        if found := {k: float(v) for k, v in row.items() if k.startswith("val/") and v}:
+            return found
+    return {}
 
 
 class MetricsFile(Logger):
-    """Columns are `step` (steps done), `positions` (trained with) and whatever is logged; a new
-    name becomes a new column.
+    """The logger of metrics.csv.
+
+    Columns are `step` (steps done), `positions` (trained with) and one for each name that is logged.
     """
 
     def __init__(self, path: str, positions_a_step: int):
@@ -63,11 +93,9 @@ class MetricsFile(Logger):
 
     def resume_at(self, step: int) -> None:
         """Forget what was logged after the step that a run goes on from."""
-        if self.path.is_file():
-            with self.path.open(newline="", encoding="utf-8") as lines:
-                reader = csv.DictReader(lines)
-                self.columns = list(reader.fieldnames or self.columns)
-                self.rows = {int(row["step"]): row for row in reader if int(row["step"]) <= step}
+        columns, rows = read_metrics(self.path)
+        self.columns = columns or self.columns
+        self.rows = {int(row["step"]): dict(row) for row in rows if int(row["step"]) <= step}
 
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
@@ -103,7 +131,7 @@ class TensorBoardFiles(TensorBoardLogger):
     """Lightning's logger, with the steps of metrics.csv. Lightning itself numbers them from 0."""
 
     def resume_at(self, step: int) -> None:
-        """TensorBoard forgets what was logged after the step that a run goes on from."""
+        """Forget what was logged after the step that a run goes on from."""
         self._kwargs["purge_step"] = step + 1
 
     @rank_zero_only
@@ -112,14 +140,12 @@ class TensorBoardFiles(TensorBoardLogger):
 
     @rank_zero_only
     def log_outcome(self, settings: dict[str, Any], metrics: dict[str, float], step: int) -> None:
-        """One row of the table HPARAMS, where runs are compared."""
+        """Write one row of the table HPARAMS, where runs are compared."""
         super().log_hyperparams(settings, metrics, step - 1)
 
 
 class Outcome(Callback):
-    """Tells loggers at the end of training what the run was asked for, and the best value of its
-    objective.
-    """
+    """Logs the settings of the run and the best value of its objective when training ends."""
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         callbacks: list[Callback] = trainer.callbacks  # type: ignore[attr-defined]
@@ -136,7 +162,7 @@ class Outcome(Callback):
 
 
 def compared(config: Any) -> dict[str, Any]:
-    """The settings in which runs differ, by their full keys."""
+    """Return the settings in which runs differ, by their full keys."""
     chosen = {name: config[name] for name in COMPARED if config.get(name) is not None}
     chosen["model"] = {
         name: value

@@ -60,6 +60,7 @@ def device_of(accelerator: str) -> str:
     device = choose_device("auto")
     if accelerator != "auto" and device == "cpu":
         raise DeviceError(
-            f"trainer.accelerator={accelerator}: torch finds no GPU here; trainer=default takes what there is"
+            f"trainer.accelerator={accelerator}: torch finds no GPU here; trainer=default takes "
+            "what there is"
         )
     return device

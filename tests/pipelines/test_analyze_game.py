@@ -21,10 +21,10 @@ from mcts.play.judgement import sensible_moves
 from mcts.search.protocols import Candidate, Limits, Report, Watch
 from pipelines import analyze_game
 from pipelines.analysing.game import GameError, read_game
-from pipelines.analyze_game import named
 from pipelines.drawing import fonts
 from pipelines.drawing.game_board import moment_of
-from pipelines.shell.script import CONF
+from pipelines.shell.command_line import first_word_is
+from pipelines.shell.configuration import CONF
 from tests.support.damage import run_watched, script
 from tests.support.tiny_nets import POLICY, tiny_net, write_checkpoint
 
@@ -503,6 +503,10 @@ def test_the_script_judges_a_game_and_says_in_one_line_what_is_none(tmp_path: Pa
 def test_a_bare_word_is_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a=b.sgf").touch()
+
+    def named(word: str) -> str:
+        return first_word_is("game")([word])[0]
+
     assert named("game.sgf") == "game='game.sgf'" and named("a=b.sgf") == "game='a=b.sgf'"
     assert named("seconds=3") == "seconds=3" and named("--help") == "--help"
     assert named("it's (1).sgf") == "game='it\\'s (1).sgf'"

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from data.build.work_folder import report_path, work_folder
-from pipelines.build_dataset import describe, fold, shorten
+from pipelines.dataset.build_report import describe, fold, shorten
 from pipelines.shell.options import OptionError, convert, make
 from tests.support.builds import ROOT, SCRIPT, attributes, build_here, command, run_command
 from tests.support.own_games import collect, write_zip
@@ -52,7 +52,8 @@ def test_the_command_of_the_readme_works_from_any_folder(folder):
     report = json.loads(report_path(output).read_text())
     for text in (
         "1 source: my games/[kgs].zip",
-        f"{report['games_kept']:,} of {report['games_seen']:,} games, {report['positions']:,} positions",
+        f"{report['games_kept']:,} of {report['games_seen']:,} games, {report['positions']:,} "
+        "positions",
         "train", "validation", "test", "duplicate: the same moves",
         f"dataset: {output}",
         f"report:  {report_path(output)}",
@@ -155,11 +156,11 @@ def options_from(*overrides):
     """What the script makes of overrides, without a process of its own."""
     from hydra import compose, initialize_config_dir
 
-    from pipelines.build_dataset import make_options
-    from pipelines.shell.script import plain
+    from pipelines.dataset.build_options import build_options
+    from pipelines.shell.configuration import plain
 
     with initialize_config_dir(str(CONFIG.parent), version_base="1.3"):
-        return make_options(plain(compose("build_dataset", ["source=a", "output=b", *overrides])))
+        return build_options(plain(compose("build_dataset", ["source=a", "output=b", *overrides])))
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,10 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from data.dataset.file import DatasetFile
 from data.dataset.owners import write_owners
 from mcts.search.params import SearchParams
-from pipelines import train_model
-from pipelines.shell.script import CONF
+from pipelines.shell.configuration import CONF
+from pipelines.training.assemble import assemble, check_factories
+from pipelines.training.options import TrainingError, complete
+from pipelines.training.precision import settle_precision
 from tests.support.tiny_dataset import make_dataset
 
 SCRIPTS = sorted(path.stem for path in CONF.glob("*.yaml"))
@@ -90,15 +92,15 @@ def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_pat
     del_hydra(cfg)
     if choice == "trainer=gpu":
         cfg.trainer.accelerator = "cpu"
-    train_model.complete(cfg)
+    complete(cfg)
     OmegaConf.resolve(cfg)
     instantiate_parts(cfg, skip={"wandb"})
 
 
 def instantiate_parts(cfg: DictConfig, skip: set[str]) -> None:
-    module, data = train_model.assemble(cfg)
-    train_model.check_factories(module)
-    train_model.settle_precision(cfg)
+    module, data = assemble(cfg)
+    check_factories(module)
+    settle_precision(cfg)
     assert data.size == cfg.size
     callbacks: list[Any] = [
         callback for callback in instantiate(cfg.callbacks).values() if callback is not None
@@ -129,7 +131,7 @@ def test_patterns_can_be_debugged(model: str, debug: str, dataset: Path, tmp_pat
         "loader.every=2",
     )
     del_hydra(cfg)
-    train_model.complete(cfg)
+    complete(cfg)
     OmegaConf.resolve(cfg)
     instantiate_parts(cfg, skip={"wandb"})
 
@@ -141,9 +143,9 @@ def test_a_loader_that_does_not_fit_the_model_is_refused(dataset: Path, tmp_path
     ):
         cfg = composed("train_model", *choices, f"dataset={dataset}", f"output={tmp_path}")
         del_hydra(cfg)
-        train_model.complete(cfg)
-        with pytest.raises(train_model.TrainingError, match="this model wants"):
-            train_model.assemble(cfg)
+        complete(cfg)
+        with pytest.raises(TrainingError, match="this model wants"):
+            assemble(cfg)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in (CONF / "search").glob("*.yaml")))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pipelines import run_demo
-from pipelines.shell.script import ROOT
+from pipelines.shell.environment import ROOT
 
 # torch computes as on a processor without AVX-512
 LAPTOP = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}

@@ -13,12 +13,13 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from data.base import digests
+from data.base.errors import Mistake
 from data.build.builder import build
 from data.build.executors import Executor
 from data.build.options import BuildOptions, GameOptions
 from data.dataset.check import verify
 from data.dataset.layout import DatasetError
-from data.dataset.rows import InspectionError, Rows, open_dataset
+from data.dataset.rows import Rows, open_dataset
 from data.dataset.sample import take_sample
 from data.features.feature_set import plane_names
 from data.game import symmetry
@@ -37,8 +38,10 @@ from pipelines.drawing.text_boards import (
     side_by_side,
 )
 from pipelines.inspect_dataset import run
+from pipelines.shell.configuration import CONF
 from pipelines.shell.console import console
-from pipelines.shell.script import CONF, ROOT
+from pipelines.shell.environment import ROOT
+from pipelines.shell.options import OptionError
 from tests.support.boards import play_randomly
 from tests.support.builds import edited, reseal
 
@@ -496,13 +499,13 @@ def test_the_exit_code_tells_sound_unsound_and_misused_apart(datasets, damaged, 
         (["sample=0", "sgf={dataset}", "overwrite=true"], "is the dataset itself"),
         (["sample=0", "png={dataset}/x.png"], "can't be written"),
         (["verify=maybe"], "verify=maybe: true or false"),
-        (["rows=0", "verify=true"], "rows=0: a whole number from 1 up, or all"),
-        (["seed=-1"], "seed=-1: a whole number"),
+        (["rows=0", "verify=true"], "rows=0: at least 1 is possible"),
+        (["seed=-1"], "seed=-1: at least 0"),
     ],
 )
 def test_a_mistake_is_one_clear_line(datasets, overrides, message):
     path = datasets["packed"]
-    with pytest.raises(InspectionError, match=message) as caught:
+    with pytest.raises(Mistake, match=message) as caught:
         inspect(
             f"dataset={path}",
             *(text.format(dataset=path, folder=path.parent) for text in overrides),
@@ -513,7 +516,7 @@ def test_a_mistake_is_one_clear_line(datasets, overrides, message):
 def test_what_exists_is_overwritten_only_on_demand(datasets, tmp_path):
     path = tmp_path / "game.sgf"
     path.write_text("mine")
-    with pytest.raises(InspectionError, match="exists; name another file, or say overwrite=true"):
+    with pytest.raises(OptionError, match="exists; name another file, or say overwrite=true"):
         inspect(f"dataset={datasets['packed']}", "sample=0", f"sgf={path}")
     assert path.read_text() == "mine"
     inspect(f"dataset={datasets['packed']}", "sample=0", f"sgf={path}", "overwrite=true")

@@ -9,8 +9,8 @@ from mcts.search.params import SearchParams
 from mcts.search.search import Search
 from pipelines.engine.net_files import NoSuchNet
 from pipelines.engine.thinkers import open_search
+from pipelines.shell.environment import ROOT
 from pipelines.shell.options import OptionError
-from pipelines.shell.script import ROOT
 
 WITHOUT_NETS = {"policy": "none", "value": "none", "tree": "none"}
 

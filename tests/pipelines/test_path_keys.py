@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
+from pipelines.shell.configuration import CONF
 from pipelines.shell.path_keys import PATH_KEYS, argument, command, path_in, quoted
-from pipelines.shell.script import CONF
 
 NASTY = [
     "囲碁.zip", "기보 (2015).zip", "/x/my games [a]/b.h5", "a,b=c.zip", "Alpha'Go.ZIP", 'say "b".zip', "a\\b", "a\\", "'", "\\'",

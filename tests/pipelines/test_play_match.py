@@ -19,10 +19,13 @@ from data.records.record import GameRecord
 from data.records.sgf import ReadOptions, read_games
 from mcts.play.clock import TimeRules
 from pipelines import play_match
-from pipelines.matches import gtp_client, runner
+from pipelines.matches import folder, gtp_client
+from pipelines.matches.contestants import read_contestants, short_name, to_command
+from pipelines.matches.fixtures import MatchError
 from pipelines.matches.games import Counter, GameRules, draw_opening, play_game, to_score
 from pipelines.matches.gtp_client import EngineError, Gone, GtpEngine, Killed, Refused, TooSlow
-from pipelines.matches.runner import Match, MatchError
+from pipelines.matches.options import MatchOptions
+from pipelines.matches.runner import Match
 from pipelines.matches.scores import (
     bradley_terry,
     elo_difference,
@@ -32,8 +35,9 @@ from pipelines.matches.scores import (
     win_matrix,
 )
 from pipelines.matches.summary import difference, finite
-from pipelines.play_match import short_name, to_command
-from pipelines.shell.script import CONF, ROOT, plain
+from pipelines.shell.configuration import CONF, plain
+from pipelines.shell.environment import ROOT
+from pipelines.shell.options import read
 
 # An engine of a few lines that starts at once. It answers genmove from a list of words, then
 # passes; `no-time_left`
@@ -367,7 +371,8 @@ def test_names_and_commands() -> None:
 def test_own_engines_are_told_when_all_stones_will_count(
     tmp_path: Path, referee: str, agreed: bool
 ) -> None:
-    options = play_match.checked(
+    options = read(
+        MatchOptions,
         plain(
             config(
                 tmp_path,
@@ -375,9 +380,9 @@ def test_own_engines_are_told_when_all_stones_will_count(
                 "white='search=uct agreed=true'",
                 f"referee={referee}",
             )
-        )
+        ),
     )
-    first, second = play_match.read_contestants(options)
+    first, second = read_contestants(options)
     assert (first.settings["manners"]["agreed"], second.settings["manners"]["agreed"]) == (
         agreed,
         True,
@@ -519,8 +524,8 @@ def test_a_shell_tells_in_other_numbers_who_ended_an_engine(code: int) -> None:
 def test_what_a_match_had_not_is_not_filled_in() -> None:
     """Values that older ones did not keep can't differ; a net that was not there does."""
     now = {"a": {"search": 1, "nets": {"policy": "p 1", "value": "v 1"}}}
-    assert runner.filled(now, {"a": {"nets": {"policy": "p 1", "value": "v 1"}}}) == now
-    assert runner.filled(now, {"a": {"nets": {"policy": "p 1"}}})["a"]["nets"] == {
+    assert folder.merged(now, {"a": {"nets": {"policy": "p 1", "value": "v 1"}}}) == now
+    assert folder.merged(now, {"a": {"nets": {"policy": "p 1"}}})["a"]["nets"] == {
         "policy": "p 1",
         "value": None,
     }
@@ -558,19 +563,22 @@ def test_mistakes_are_one_sentence(stub: Any, tmp_path: Path) -> None:
             [f"black='{stub()}'", "white=policy_only", "overtime_kind=nonsense"],
             "overtime_kind=nonsense: canadian",
         ),
-        ([f"black='{stub()}'", "white=policy_only", "main_time=-1"], "main_time=-1: from 0 up"),
+        ([f"black='{stub()}'", "white=policy_only", "main_time=-1"], "main_time=-1: at least 0"),
         ([f"black='{stub()}'", "white=policy_only", "move_timeout=-1"], "move_timeout=-1"),
-        ([f"black='{stub()}'", "white=policy_only", "komi=nan"], "komi=nan: a number that ends"),
-        ([f"black='{stub()}'", "white=policy_only", "komi=1001"], "komi=1001: from -1000 to 1000"),
+        ([f"black='{stub()}'", "white=policy_only", "komi=nan"], "komi=nan: a finite number"),
+        (
+            [f"black='{stub()}'", "white=policy_only", "komi=1001"],
+            "komi=1001: from -1,000 to 1,000",
+        ),
         (["black=", "white=policy_only"], "black: the command is empty"),
         (['black="gnugo \'x"', "white=policy_only"], "black=gnugo 'x: not a command line"),
         (
             [f"black='{stub()}'", "white=policy_only", "main_time=inf"],
-            "main_time=inf: a number that ends",
+            "main_time=inf: a finite number",
         ),
         (
             [f"black='{stub()}'", "white=policy_only", "output=null"],
-            "output=null: a word is expected",
+            "output=null: a path is expected",
         ),
         (["players=[policy_only,uct]"], "names are wanted"),
         (["players=policy_only"], "names are wanted"),
@@ -692,13 +700,13 @@ def test_damaged_files_of_a_match_are_named(stub: Any, tmp_path: Path) -> None:
 
 
 def test_own_engines_have_random_numbers_of_their_own_unless_a_seed_is_said(tmp_path: Path) -> None:
-    options = play_match.checked(
-        plain(config(tmp_path, "black=policy_only", "white='search=uct seed=7'"))
+    options = read(
+        MatchOptions, plain(config(tmp_path, "black=policy_only", "white='search=uct seed=7'"))
     )
-    contestants = list(play_match.read_contestants(options))
+    contestants = list(read_contestants(options))
     seeds = []
     for done in ({}, {"a game": {}}):
-        match = Match(contestants, play_match.game_rules(options), options, tmp_path, done, 10)
+        match = Match(contestants, options.game_rules(), options, tmp_path, done, 10)
         assert match.own_seed(1, 0) == []
         seeds += [*match.own_seed(0, 0), *match.own_seed(0, 1)]
     assert len(set(seeds)) == 4 and all(seed.startswith("seed=") for seed in seeds)

@@ -16,11 +16,16 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 
-from pipelines import play_match, train_model
-from pipelines.analyze_game import named
-from pipelines.shell.environment import PROGRAMS
-from pipelines.shell.path_keys import quoted
-from pipelines.shell.script import CONF, ROOT, with_groups
+from pipelines.dataset.build_options import build_options
+from pipelines.dataset.inspect_options import InspectOptions
+from pipelines.matches.contestants import read_contestants
+from pipelines.matches.options import MatchOptions
+from pipelines.measure_speed import SpeedOptions
+from pipelines.shell.command_line import first_word_is, for_hydra, with_saved_keys
+from pipelines.shell.configuration import CONF
+from pipelines.shell.environment import PROGRAMS, ROOT
+from pipelines.shell.options import read
+from pipelines.training.options import read_options
 from tests.support.damage import run_watched
 from tests.support.tiny_dataset import make_dataset
 
@@ -197,10 +202,10 @@ def test_every_command_is_taken(page: str, words: Words) -> None:
     if script in ("report_sweep", "run_demo") or arguments == ["--help"]:
         return
     if script == "analyze_game":
-        arguments = [named(word) for word in arguments] or ["game=game.sgf"]
+        arguments = first_word_is("game")(arguments) or ["game=game.sgf"]
     if script == "train_model":
-        arguments = train_model.free_keys(arguments)
-    arguments = quoted(script, with_groups(script, arguments))
+        arguments = with_saved_keys(arguments)
+    arguments = for_hydra(script, arguments)
     try:
         cfg = composed(script, [word for word in arguments if word not in ("-m", "--multirun")])
     except MissingConfigException as error:
@@ -237,16 +242,20 @@ def check(script: str, cfg: DictConfig) -> None:
         cfg.output = "outputs"
     if script == "train_model":
         if not cfg.resume:
-            train_model.check_numbers(cfg)
+            read_options(cfg)
         return
     options = OmegaConf.to_container(cfg, resolve=True)
     assert isinstance(options, dict)
     module = import_module(f"pipelines.{script}")
     if script == "build_dataset":
-        module.make_options(options)
+        build_options(options)
+    elif script == "inspect_dataset":
+        read(InspectOptions, options)
+    elif script == "measure_speed":
+        read(SpeedOptions, options).chosen()
     elif script == "play_match":
         if options["black"] or options["players"]:
-            assert len(list(play_match.read_contestants(play_match.checked(options)))) >= 2
+            assert len(list(read_contestants(read(MatchOptions, options)))) >= 2
     else:
         (getattr(module, "checked", None) or getattr(module, "check", dict))(options)
 

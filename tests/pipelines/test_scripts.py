@@ -16,10 +16,12 @@ from omegaconf import OmegaConf
 
 import lambdago
 from pipelines.shell import run_folders
-from pipelines.shell.environment import PROGRAMS, start_of_command
+from pipelines.shell.configuration import CONF
+from pipelines.shell.environment import PROGRAMS, ROOT, start_of_command
+from pipelines.shell.help import help_text
 from pipelines.shell.mistakes import explain
 from pipelines.shell.run_folders import LOCK, FolderTaken, claimed
-from pipelines.shell.script import CONF, ROOT, RUN_FOLDER, help_text
+from pipelines.shell.script import RUN_FOLDER
 from tests.support.damage import run_watched, script
 from tests.support.tiny_dataset import make_dataset
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.shell.environment import ROOT
 from pipelines.shell.run_folders import claimed
-from pipelines.shell.script import ROOT
 from pipelines.sweeping.jobs import Job, SweepError, read_jobs, setting, varied
 from pipelines.sweeping.tables import group_table, grouped
 from tests.support.tiny_dataset import make_dataset
@@ -70,7 +70,7 @@ def test_a_failed_job_hides_no_other_and_is_tried_again(tmp_path: Path, dataset:
     text = swept(tmp_path / "sweep", dataset, "optimizer.lr=0.001,-1,0.01", code=1)
     rows = table(tmp_path / "sweep")
     assert [row["state"] for row in rows] == ["done", "done", "failed"]
-    assert rows[2]["optimizer.lr"] == "-1" and "lr=-1: 0 or more" in text
+    assert rows[2]["optimizer.lr"] == "-1" and "lr=-1: at least 0" in text
     losses = [float(row["best val/loss"]) for row in rows[:2]]
     assert losses == sorted(losses)
     for row, loss in zip(rows, losses, strict=False):  # that of best.ckpt

@@ -12,10 +12,14 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from pipelines import train_model
-from pipelines.shell.script import CONF
+from pipelines.shell.configuration import CONF
 from pipelines.training import progress as training_progress
+from pipelines.training.assemble import make_loggers
 from pipelines.training.log import last_validation
+from pipelines.training.options import TrainingError, complete
 from pipelines.training.progress import TrainingProgress
+from pipelines.training.resume import resumed_config
+from pipelines.training.run import train
 from tests.support.tiny_dataset import make_dataset
 
 SMALL = [
@@ -46,15 +50,15 @@ def test_tensorboard_has_the_steps_of_metrics_csv_and_a_table_to_compare_runs_by
     assert "test: 240 positions, for evaluate_model.py" in said
     with initialize_config_dir(str(CONF), version_base="1.3"):
         longer = compose("train_model", [f"resume={tmp_path}", "dataset=unused"])
-    saved = train_model.resumed_config(longer, [])
+    saved = resumed_config(longer, [])
     saved.positions, saved.steps, saved.validate_every_steps = 240, None, None
-    train_model.complete(saved)
-    train_model.train(saved, tmp_path / "checkpoints" / "last.ckpt")
+    complete(saved)
+    train(saved, tmp_path / "checkpoints" / "last.ckpt")
     assert (
         f"going on from {tmp_path / 'checkpoints' / 'last.ckpt'}, at step 10 of 15"
         in capsys.readouterr().out
     )
-    train_model.train(saved, tmp_path / "checkpoints" / "last.ckpt")
+    train(saved, tmp_path / "checkpoints" / "last.ckpt")
     assert "15 steps, was finished already; val/loss" in capsys.readouterr().out
     events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     assert [event.step for event in events.Scalars("val/loss")] == [5, 10, 15]
@@ -119,12 +123,10 @@ class WandbLogger:
 
 def test_without_a_login_weights_and_biases_is_one_line() -> None:
     with pytest.raises(
-        train_model.TrainingError,
+        TrainingError,
         match=r"Weights & Biases: api_key not configured.*wandb login.*offline=true",
     ):
-        train_model.make_loggers(
-            {"wandb": {"_target_": "tests.pipelines.test_training_log.WandbLogger"}}, None
-        )
+        make_loggers({"wandb": {"_target_": "tests.pipelines.test_training_log.WandbLogger"}}, None)
 
 
 def test_while_it_validates_progress_moves_and_what_is_left_counts_validations(

@@ -293,7 +293,7 @@ class Uses:
 
     def all(self, path: Path) -> dict[str, Any]:
         """Every use, whatever the ones before said."""
-        from pipelines.shell.script import explain
+        from pipelines.shell.mistakes import explain
 
         found: dict[str, Any] = {"kind": "well", "sound": None, "said": ""}
         for use in (

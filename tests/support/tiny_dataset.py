@@ -8,7 +8,7 @@ import numpy as np
 from hydra import compose, initialize_config_dir
 
 from pipelines import build_dataset
-from pipelines.shell.script import CONF
+from pipelines.shell.configuration import CONF
 
 
 def make_dataset(

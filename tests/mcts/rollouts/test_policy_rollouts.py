@@ -33,7 +33,7 @@ from mcts.rollouts.policy_kernels import Policy, Space
 from mcts.rollouts.replies_kernels import NO_REPLIES, recall, remember
 from mcts.rollouts.tree_policy import PatternPriors
 from mcts.rollouts.weights_kernels import new_work
-from pipelines.shell.script import ROOT
+from pipelines.shell.environment import ROOT
 from tests.support.pattern_features import described, turned
 from tests.support.tiny_dataset import make_dataset
 

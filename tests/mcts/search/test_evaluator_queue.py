@@ -11,7 +11,7 @@ import pytest
 from mcts.search.evaluator_queue import AnswerCache, EvaluatorQueue, Request, check, mean_answer
 from mcts.search.fakes import Broken, FakePolicy, FakeValue, Late, Silent
 from mcts.tree.store_kernels import POLICY, VALUE
-from pipelines.shell.script import ROOT
+from pipelines.shell.environment import ROOT
 
 POINTS = 9
 

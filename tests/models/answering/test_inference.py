@@ -32,7 +32,8 @@ from models.files.card import (
 from models.files.open import from_safetensors
 from models.files.seal import seal
 from models.nets.blocks import PointBias
-from pipelines.shell.script import ROOT, explain
+from pipelines.shell.environment import ROOT
+from pipelines.shell.mistakes import explain
 from tests.support.small_dataset import write_dataset
 from tests.support.tiny_nets import (
     KOMI_VALUE,

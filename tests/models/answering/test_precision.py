@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 from data.base import cores
 from models.answering.engines import choose_device
 from models.answering.precision import has_bf16, measured_faster
-from pipelines.shell.script import ROOT
+from pipelines.shell.environment import ROOT
 from pipelines.training.precision import CHOSEN, DeviceError, hand_on, settle_precision
 from tests.support.tiny_dataset import make_dataset
 

@@ -32,7 +32,9 @@ from models.files.open import from_checkpoint, open_weights
 from models.files.provenance import CHECKSUM, JUDGED
 from pipelines import evaluate_model, export_model
 from pipelines.evaluating.nets import checksum_of
-from pipelines.shell.script import CONF, ROOT, explain
+from pipelines.shell.configuration import CONF
+from pipelines.shell.environment import ROOT
+from pipelines.shell.mistakes import explain
 from tests.support.tiny_nets import (
     KOMI_VALUE,
     POLICY,

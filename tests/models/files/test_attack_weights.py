@@ -35,8 +35,11 @@ from models.files.interface import INPUT, OUTPUT, SIDE
 from models.files.open import card_of
 from models.nets.build import make_net
 from pipelines import train_model
+from pipelines.shell.configuration import CONF
+from pipelines.shell.environment import ROOT
+from pipelines.shell.mistakes import explain
 from pipelines.shell.saved_config import DEEPEST, known_targets
-from pipelines.shell.script import CONF, ROOT, explain
+from pipelines.training.resume import COMPOSED
 from tests.support.damage import cut, flip_bits, run_watched, script, zero_region
 from tests.support.small_dataset import write_dataset
 from tests.support.tiny_nets import (
@@ -708,8 +711,8 @@ HOSTILE = {
 def with_configuration(run: Path, folder: Path, extra: str) -> Path:
     """The run's folder, whose configuration has more in it than training wrote."""
     shutil.copytree(run, folder, dirs_exist_ok=True)
-    text = (run / train_model.COMPOSED).read_text(encoding="utf-8")
-    (folder / train_model.COMPOSED).write_text(
+    text = (run / COMPOSED).read_text(encoding="utf-8")
+    (folder / COMPOSED).write_text(
         f"{text}\nextra:\n{extra.replace('TRAP', str(folder / 'trap'))}", encoding="utf-8"
     )
     return folder

@@ -36,7 +36,9 @@ from pipelines.evaluating.material import batches, choose, training_mean
 from pipelines.evaluating.nets import EvaluationError
 from pipelines.evaluating.output import without_nan
 from pipelines.evaluating.report import about_split, tables
-from pipelines.shell.script import CONF, ROOT, explain
+from pipelines.shell.configuration import CONF
+from pipelines.shell.environment import ROOT
+from pipelines.shell.mistakes import explain
 from tests.support.tiny_nets import (
     KOMI_VALUE,
     PLAIN_POLICY,
@@ -363,7 +365,7 @@ def test_nets_that_may_have_learned_from_the_games_are_named() -> None:
 
 
 def test_what_a_net_kept_away_from_is_what_all_that_it_began_with_did(tmp_path: Path) -> None:
-    from pipelines.train_model import held_out
+    from pipelines.training.assemble import held_out
 
     class Data:
         def held_out(self, *splits: str) -> float:

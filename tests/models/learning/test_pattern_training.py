@@ -20,7 +20,7 @@ from models.learning.checkpoints import TrainingStopped
 from models.learning.transfer import StartError
 from models.nets.pattern_net import PatternNet
 from pipelines import evaluate_model, train_model
-from pipelines.shell.script import CONF
+from pipelines.shell.configuration import CONF
 from tests.models.exporting.test_export import export
 from tests.models.learning.test_training import assert_same, failed, stop_at
 from tests.support.tiny_dataset import make_dataset

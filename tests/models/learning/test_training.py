@@ -32,9 +32,13 @@ from models.learning.learner import Diverged, Learner
 from models.learning.transfer import StartError, begin_with
 from models.nets.build import make_net
 from pipelines import train_model
-from pipelines.shell import script
+from pipelines.shell.command_line import CommandLineError, with_known_groups, with_saved_keys
+from pipelines.shell.configuration import CONF
+from pipelines.shell.environment import ROOT
 from pipelines.shell.options import OptionError
-from pipelines.shell.script import CONF, ROOT
+from pipelines.training.options import TrainingError, complete
+from pipelines.training.resume import COMPOSED, resumed_config
+from pipelines.training.run import train
 from tests.support.tiny_dataset import make_dataset
 from tests.support.tiny_nets import VALUE, tiny_net, write_checkpoint
 
@@ -315,7 +319,7 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path, dataset: Path) -> Non
         (["positions=many"], "a whole number"),
         (["wait=long"], "passive or active"),
         (["size=19"], "have size 9"),
-        (["optimizer.lr=-1"], "optimizer.lr=-1: 0 or more"),
+        (["optimizer.lr=-1"], "optimizer.lr=-1: at least 0"),
         (["optimizer=adamw", "optimizer.betas=[2,2]"], "optimizer or schedule"),
         (["resume=nowhere"], "no run's folder"),
         (["start=nowhere.ckpt"], "no such checkpoint"),
@@ -390,7 +394,7 @@ def test_training_states_of_other_runs_are_one_line_and_change_nothing(
         torch.save(checkpoint, last)
         seal(last)
         changed = last.read_bytes()
-        with pytest.raises(train_model.TrainingError, match="does not fit this run: ") as caught:
+        with pytest.raises(TrainingError, match="does not fit this run: ") as caught:
             train_model.run(configured(f"resume={tmp_path}", "dataset=unused"))
         assert "\n" not in str(caught.value) and last.read_bytes() == changed, name
         if name == "loops in part":
@@ -402,11 +406,11 @@ def test_training_states_of_other_runs_are_one_line_and_change_nothing(
 def test_a_run_may_begin_and_cease_to_have_momentum(tmp_path: Path, dataset: Path) -> None:
     trained(tmp_path, dataset, "optimizer=sgd", "positions=160", "validate_every=160")
     for k, momentum in enumerate((0.9, 0.0), 2):
-        saved = OmegaConf.load(tmp_path / train_model.COMPOSED)
+        saved = OmegaConf.load(tmp_path / COMPOSED)
         OmegaConf.update(saved, "optimizer.momentum", momentum)
         OmegaConf.update(saved, "steps", 10 * k)
         OmegaConf.update(saved, "validate_every_steps", 10)
-        OmegaConf.save(saved, tmp_path / train_model.COMPOSED)
+        OmegaConf.save(saved, tmp_path / COMPOSED)
         assert (
             train_model.run(configured(f"resume={tmp_path}", "dataset=unused"))["steps"] == 10 * k
         )
@@ -596,9 +600,9 @@ def test_the_learning_rate_is_the_configurations_after_resuming_too(
     cfg = configured(
         f"dataset={dataset}", f"resume={tmp_path}", "positions=640", "optimizer.lr=0.0005"
     )
-    saved = train_model.resumed_config(cfg, ["positions=640", "optimizer.lr=0.0005"])
-    train_model.complete(saved)
-    train_model.train(saved, tmp_path / "checkpoints" / "last.ckpt")
+    saved = resumed_config(cfg, ["positions=640", "optimizer.lr=0.0005"])
+    complete(saved)
+    train(saved, tmp_path / "checkpoints" / "last.ckpt")
     rates = {
         int(row["step"]): float(row["train/lr"])
         for row in read_metrics(tmp_path)
@@ -629,7 +633,7 @@ def test_a_run_is_not_written_over_by_a_process_of_torchrun(
 ) -> None:
     trained(tmp_path, dataset, "positions=320", "validate_every=160")
     monkeypatch.setenv("LOCAL_RANK", "0")
-    with pytest.raises(train_model.TrainingError, match="there is a run already"):
+    with pytest.raises(TrainingError, match="there is a run already"):
         trained(tmp_path, dataset, "positions=320", "validate_every=160")
 
 
@@ -754,7 +758,7 @@ def test_a_run_is_as_long_as_it_was_said_and_its_end_is_validated(
     dataset: Path, said: list[str], steps: int, every: int
 ) -> None:
     cfg = configured(f"dataset={dataset}", *said)
-    train_model.complete(cfg)
+    complete(cfg)
     assert (cfg.steps, cfg.validate_every_steps) == (steps, every)
 
 
@@ -762,13 +766,13 @@ def test_a_run_of_so_many_steps_keeps_them_when_it_is_validated_more_often(
     tmp_path: Path, dataset: Path
 ) -> None:
     trained(tmp_path, dataset, "steps=20")
-    saved = train_model.resumed_config(
+    saved = resumed_config(
         configured(f"resume={tmp_path}", "validate_every=160"), ["validate_every=160"]
     )
-    train_model.complete(saved)
+    complete(saved)
     assert (saved.steps, saved.validate_every_steps) == (20, 10)
-    longer = train_model.resumed_config(configured(f"resume={tmp_path}", "steps=60"), ["steps=60"])
-    train_model.complete(longer)
+    longer = resumed_config(configured(f"resume={tmp_path}", "steps=60"), ["steps=60"])
+    complete(longer)
     assert (longer.steps, longer.validate_every_steps) == (60, 60)
 
 
@@ -798,10 +802,10 @@ def test_a_run_is_one_run_of_weights_and_biases(dataset: Path) -> None:
             compose("train_model", [f"dataset={dataset}", "logger=wandb"]) for _ in range(2)
         )
     for cfg in (first, second):
-        train_model.complete(cfg)
+        complete(cfg)
     assert first.logger.wandb.id != second.logger.wandb.id
     kept = first.logger.wandb.id
-    train_model.complete(first)  # what is done again when it goes on
+    complete(first)  # what is done again when it goes on
     assert first.logger.wandb.id == kept and first.logger.wandb.resume == "allow"
 
 
@@ -854,42 +858,31 @@ def test_wrong_numbers_are_one_line_before_anything_is_made(
     ]
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("train_model", [*settings, wrong])
-    with pytest.raises(
-        (train_model.TrainingError, OptionError), match=re.escape(wrong.partition("=")[0])
-    ):
+    with pytest.raises((TrainingError, OptionError), match=re.escape(wrong.partition("=")[0])):
         train_model.run(cfg)
     assert not (tmp_path / "run").exists()
 
 
-def test_the_null_of_a_group_is_understood_where_it_is_its_own(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert script.with_groups("train_model", ["debug=null", "start=null", "sweep=null", "a=1"]) == [
-        "start=null",
-        "a=1",
-    ]
-    with pytest.raises(SystemExit) as stop:
-        script.with_groups("train_model", ["callbacks=null"])
-    assert stop.value.code == 2
-    assert (
-        capsys.readouterr().err == "train_model: callbacks=null: one of default, early_stopping\n"
-    )
+def test_the_null_of_a_group_is_understood_where_it_is_its_own() -> None:
+    words = ["debug=null", "start=null", "sweep=null", "a=1"]
+    assert with_known_groups("train_model", words) == ["start=null", "a=1"]
+    with pytest.raises(CommandLineError, match=r"^callbacks=null: one of default, early_stopping$"):
+        with_known_groups("train_model", ["callbacks=null"])
 
 
-def test_a_choice_that_is_none_is_told_with_those_there_are(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_choice_that_is_none_is_told_with_those_there_are() -> None:
     for fine in (
         ["search=uct", "seconds=2"],
         ["search=uct,paper", "-m"],
         ["search=mine", "--config-dir=mine"],
     ):
-        assert script.with_groups("play_gtp", fine) == fine
-    with pytest.raises(SystemExit) as stop:
-        script.with_groups("play_gtp", ["search=utc"])
-    assert stop.value.code == 2
+        assert with_known_groups("play_gtp", fine) == fine
     choices = "default, paper, policy_only, rollouts_only, uct, value_only"
-    assert capsys.readouterr().err == f"play_gtp: search=utc: one of {choices}\n"
+    with pytest.raises(CommandLineError, match=f"^search=utc: one of {choices}$"):
+        with_known_groups("play_gtp", ["search=utc"])
+    assert (
+        failed("callbacks=null") == "train_model: callbacks=null: one of default, early_stopping\n"
+    )
 
 
 @pytest.mark.slow
@@ -958,10 +951,10 @@ def test_a_finished_run_goes_on_with_more_positions(tmp_path: Path, dataset: Pat
     trained(tmp_path, dataset, "positions=320", "validate_every=160")
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("train_model", [f"resume={tmp_path}", "dataset=unused", "positions=480"])
-    saved = train_model.resumed_config(cfg, ["positions=480"])
+    saved = resumed_config(cfg, ["positions=480"])
     assert saved.steps is None and saved.positions == 480
-    train_model.complete(saved)
-    train_model.train(saved, tmp_path / "checkpoints" / "last.ckpt")
+    complete(saved)
+    train(saved, tmp_path / "checkpoints" / "last.ckpt")
     assert read_checkpoint(tmp_path / "checkpoints" / "last.ckpt")["global_step"] == 30
     assert read_metrics(tmp_path)[-1]["positions"] == "480"
 
@@ -984,8 +977,8 @@ def test_beside_resume_any_key_of_the_run_may_be_said() -> None:
         "hydra/launcher=joblib",
         "model=value",
     ]
-    assert train_model.free_keys(said) == freed
-    assert train_model.free_keys(said[1:]) == said[1:]
+    assert with_saved_keys(said) == freed
+    assert with_saved_keys(said[1:]) == said[1:]
 
 
 def test_a_key_that_the_run_has_not_is_refused(tmp_path: Path, dataset: Path) -> None:

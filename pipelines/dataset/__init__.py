@@ -1,0 +1,1 @@
+"""Building and inspecting a dataset: options, the report, counts, one position, the verdict."""

@@ -1,0 +1,154 @@
+"""The objects that a configuration describes: net and data, callbacks, loggers.
+
+No function asks which net or which logger it has: the classes say what they take and what they can.
+"""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from data.base.errors import first_line
+from pipelines.training.options import TrainingError
+
+# What a net takes as input, and which loaders make it. A class says so by its attribute `inputs`.
+FITTING = {
+    "planes": "a loader of planes, such as loader=default",
+    "patterns": "loader=patterns or tree_patterns",
+}
+
+
+def assemble(cfg: DictConfig) -> tuple[Any, Any]:
+    """Return the Lightning module and the data that it learns from.
+
+    Raises `TrainingError` if they do not fit each other.
+    """
+    from hydra.utils import instantiate
+
+    check_inputs(cfg)
+    if bool(cfg.model.get("move_weight")) != bool(cfg.model.net.get("moves")):
+        raise TrainingError(
+            "model.move_weight above 0 and model.net.moves=true want each other: say both or "
+            "neither"
+        )
+    data = instantiate(cfg.loader)
+    if cfg.model.get("owner_weight") and data.owners is None:
+        raise TrainingError(
+            f"model.owner_weight={cfg.model.owner_weight} wants loader.owners=<a file of "
+            "estimate_owners.py>; 0 does without"
+        )
+    if data.batches_per_epoch() == 0:
+        raise TrainingError(
+            f"{cfg.dataset}: too few games or positions to train with for a batch of "
+            f"{cfg.loader.batch_size}"
+        )
+    if data.planes != cfg.model.net.get("planes", data.planes):
+        raise TrainingError(
+            f"model.net.planes={cfg.model.net.planes}, but loader.planes={data.planes}: "
+            "say only the latter"
+        )
+    cfg.model.net.update(data.net_arguments())
+    module = instantiate(cfg.model)
+    data.prepare_net(module.net)
+    return module, data
+
+
+def check_inputs(cfg: DictConfig) -> None:
+    """Raise `TrainingError` if the loader makes other inputs than the net takes."""
+    net, loader = class_of(cfg.model.net), class_of(cfg.loader)
+    wanted = getattr(net, "inputs", "planes")
+    if wanted != getattr(loader, "inputs", "planes"):
+        raise TrainingError(
+            f"this model wants {FITTING[wanted]}; leave loader= out, and the model chooses it"
+        )
+
+
+def class_of(config: DictConfig) -> Any:
+    """Return the class that a part of the configuration names."""
+    from hydra.utils import get_class
+
+    return get_class(str(OmegaConf.to_container(config, resolve=False)["_target_"]))  # type: ignore[index,call-overload]
+
+
+def make_callbacks(config: Any) -> list[Any]:
+    """Return the callbacks, `Checkpoints` last: it saves what the others have done."""
+    from hydra.utils import instantiate
+
+    from models.learning.checkpoints import Checkpoints
+
+    made = instantiate(config).values() if config else []
+    callbacks = [callback for callback in made if callback is not None]
+    return sorted(callbacks, key=lambda callback: isinstance(callback, Checkpoints))
+
+
+def make_loggers(config: dict[str, Any], step: int | None) -> list[Any]:
+    """Return the loggers. With a step they go on there and forget what was logged after it."""
+    from hydra.utils import instantiate
+
+    config = {name: logger for name, logger in config.items() if logger is not None}
+    loggers = list(instantiate(config).values())
+    for logger in loggers:
+        if not hasattr(logger, "resume_at"):  # no file of ours, but a service
+            log_in(logger)
+        elif step is not None:
+            logger.resume_at(step)
+    return loggers
+
+
+def log_in(logger: Any) -> None:
+    """Begin the run at a service, before anything is written here.
+
+    Raises `TrainingError` if Weights & Biases has no login.
+    """
+    try:
+        _ = logger.experiment
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] != "wandb":
+            raise
+        raise TrainingError(
+            f"Weights & Biases: {first_line(error)}; run `wandb login`, or say "
+            "logger.wandb.offline=true"
+        ) from None
+
+
+def check_factories(module: Any) -> None:
+    """Raise `TrainingError` if optimizer or schedule can't be made from their settings.
+
+    Lightning makes them in the middle of its work, where that looks like a bug.
+    """
+    try:
+        module.make_scheduler(module.make_optimizer(module.net), 100)
+    except (TypeError, ValueError) as error:
+        raise TrainingError(f"optimizer or schedule: {error}") from None
+
+
+def held_out(file: Any, before: Any) -> float | None:
+    """Return the share of games that neither this run nor the net `before` it learns from.
+
+    None where that is not recorded.
+    """
+    from models.files.provenance import held_out_by
+
+    shares = [
+        file.held_out("test", "validation"),
+        *([held_out_by(Path(before).expanduser())] if before else []),
+    ]
+    return None if None in shares else min(shares)
+
+
+def quieten() -> None:
+    """Silence warnings of Lightning about what is done on purpose here."""
+    import logging
+
+    logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
+    for about in (
+        ".*does not have many workers.*",
+        ".*LeafSpec.*",
+        ".*isinstance\\(treespec.*",
+        # of weights of one number in length, where nothing is slower
+        ".*strides do not match bucket view strides.*",
+        # of Lightning's epochs, which are two batches in debug=overfit
+        ".*smaller than the logging interval.*",
+    ):
+        warnings.filterwarnings("ignore", about)
