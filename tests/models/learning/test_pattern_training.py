@@ -55,7 +55,8 @@ def test_batches_hold_the_features_of_their_rows(dataset: Path, kind: str) -> No
         batch["planes"].shape == (16, data.tables.slots, 9, 9)
         and batch["planes"].dtype == torch.int32
     )
-    features = data.tables.describe(Games(data.file), batch["game"].numpy(), batch["ply"].numpy())
+    games, plies = batch["game"].numpy(), batch["ply"].numpy()
+    features = data.tables.describe(Games(data.file), games, plies)
     assert np.array_equal(batch["planes"].permute(0, 2, 3, 1).flatten(1, 2).numpy(), features)
     file = DatasetFile(dataset)
     assert np.array_equal(file.positions["move"][:][batch["row"].numpy()], batch["move"].numpy())
