@@ -1,7 +1,8 @@
 """One game between two GTP engines, with a referee who knows the rules, keeps time and counts.
 
 `play_game` never raises for what an engine does: an illegal move, a crash, a refusal or a time-out
-decides the game. It raises `Killed` if somebody else ended an engine: there is no game then. Results are written as in SGF: B+3.5, W+R (resigned), B+T (time), W+F (forfeited), Draw.
+decides the game. It raises `Killed` if somebody else ended an engine: there is no game then.
+Results are written as in SGF: B+3.5, W+R (resigned), B+T (time), W+F (forfeited), Draw.
 """
 
 import contextlib
