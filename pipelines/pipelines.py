@@ -10,7 +10,7 @@ the place of its own folder and lets the package take its place. Nobody else imp
 | `python pipelines/x.py`, from any folder     | this file, then the package          |
 | `python -m pipelines.x`, a test, a notebook  | the package                          |
 | `lambdago-x`, of an installation             | the package, `lambdago.pipelines`    |
-| jobs of joblib, submitit, workers of loaders | the package, by the path of the parent or `PYTHONPATH` |
+| jobs of joblib, submitit, workers of loaders | the package, by `PYTHONPATH`         |
 
 So the first import of each script is one of `pipelines`. As a side effect no script can hide a
 module of the standard library or a package by having its name.

@@ -101,7 +101,7 @@ def own_settings(overrides: list[str], name: str) -> dict[str, Any]:
 
 
 def fingerprint(path: Path) -> str:
-    """Return the name of a file and the hash of its content; a card holds the hashes of its files."""
+    """Return the name of a file and its hash; the hash of a card covers the net's files, too."""
     return f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
 
 

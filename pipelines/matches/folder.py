@@ -1,4 +1,4 @@
-"""The folder of a match: match.json says which match it is, results.jsonl has its finished games."""
+"""The folder of a match: match.json describes it, results.jsonl has the finished games."""
 
 import json
 import os

@@ -1,9 +1,8 @@
-"""One game between two GTP engines, with a referee who knows the rules, holds the clocks and
-counts.
+"""One game between two GTP engines, with a referee who knows the rules, keeps time and counts.
 
 `play_game` never raises for what an engine does: an illegal move, a crash, a refusal or a time-out
-decides the game, and says so. Where somebody else ended one it raises `Killed`: there is no game
-then. Results are written as in SGF: B+3.5, W+R (resigned), B+T (time), W+F (forfeited), Draw.
+decides the game. It raises `Killed` if somebody else ended an engine: there is no game then.
+Results are written as in SGF: B+3.5, W+R (resigned), B+T (time), W+F (forfeited), Draw.
 """
 
 import contextlib
@@ -59,9 +58,13 @@ class Forfeit(Exception):
 
 
 class Counter:
-    """Who counts at the end: `rollouts` take off what they think is dead, `area` counts all stones
-    as alive, and any other word is the command of an engine that is shown the game and asked for
-    `final_score`.
+    """Counts a game at its end.
+
+    | `referee`  | counts                                                             |
+    | ---------- | ------------------------------------------------------------------ |
+    | `rollouts` | without the stones that rollouts find dead                         |
+    | `area`     | all stones as alive                                                |
+    | other      | is the command of an engine, asked for `final_score` of the game   |
     """
 
     def __init__(self, referee: str):

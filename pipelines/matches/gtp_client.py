@@ -1,10 +1,13 @@
-"""Other programs that speak GTP: `GtpEngine` starts one, asks, and never waits longer than it is
-told.
+"""Other programs that speak GTP: `GtpEngine` starts one, asks, and waits only so long.
 
-What goes wrong is one of three things: the engine says no (`Refused`), says nothing in time
-(`TooSlow`), or is gone (`Gone`). That somebody else ended it (`Killed`) is none of these, and says
-nothing about how it plays. What it prints on standard error goes to a file, so that it can't fill
-a pipe and stop.
+| raised    | because the engine                                                      |
+| --------- | ----------------------------------------------------------------------- |
+| `Refused` | answers with a question mark                                            |
+| `TooSlow` | does not answer in time                                                 |
+| `Gone`    | has ended, or never started                                             |
+| `Killed`  | was ended by somebody else, which says nothing about how it plays       |
+
+Its standard error goes to a file: a full pipe would stop it.
 """
 
 import contextlib

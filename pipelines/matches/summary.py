@@ -1,5 +1,4 @@
-"""What came out of a match: rates with intervals, Elo, faults; shown as tables, kept as JSON and
-plots.
+"""The result of a match: rates with intervals, Elo, faults; as tables, JSON and charts.
 
 Games are lines of results.jsonl: points are those of a pair's first player, 1, 0.5 or 0.
 """
@@ -35,8 +34,9 @@ FAULTS = ("T", "F")  # last letters of results that an engine's fault decided
 def summarise(
     games: list[dict[str, Any]], names: Sequence[str], rules: GameRules
 ) -> dict[str, Any]:
-    """A game that was played before by the same sides, or its mirror image, says nothing new: it
-    counts once.
+    """Return the result of a match.
+
+    A game that repeats another one of the same players, or mirrors it, counts once.
     """
     names = list(names)
     played, games = len(games), distinct(games)

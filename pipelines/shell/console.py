@@ -1,6 +1,4 @@
-"""How pipelines talk to people: a live bar on a terminal, a plain line every few seconds
-elsewhere; tables either way.
-"""
+"""Output for people: a live bar on a terminal, else a plain line every few seconds; tables."""
 
 import re
 import sys
@@ -37,9 +35,7 @@ def text_width() -> int:
 
 
 class PrefixedLines:
-    """A stream that passes on whole lines, each with a prefix, so that lines of several processes
-    stay apart.
-    """
+    """A stream that puts a prefix before each line: lines of several processes stay apart."""
 
     def __init__(self, behind: IO[str], prefix: str):
         self.behind, self.prefix, self.begun = behind, prefix, ""
@@ -58,7 +54,7 @@ class PrefixedLines:
 
 @contextmanager
 def prefixed(prefix: str) -> Iterator[None]:
-    """What is printed inside are plain lines that begin with the prefix; empty ones are left out."""
+    """Print plain lines that begin with the prefix, and no empty ones."""
     before, wrapped = console.file, console.soft_wrap
     console.file, console.soft_wrap = PrefixedLines(before, prefix), True  # type: ignore[assignment]
     try:

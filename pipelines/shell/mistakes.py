@@ -47,9 +47,15 @@ def explain(error: BaseException, script: str | None = None) -> str | None:
     for cause in chain(error):
         if isinstance(cause, OverrideParseException):
             letters = "brackets, commas or letters beyond A to Z"
-            return f"{cause.override}: not understood; a value with {letters} wants quotes of its own, as in \"key='[a]'\""
+            return (
+                f"{cause.override}: not understood; a value with {letters} wants quotes of its "
+                "own, as in \"key='[a]'\""
+            )
         if isinstance(cause, MissingMandatoryValue):
-            return f"{cause.full_key or first_line(cause)} is missing: say {cause.full_key}=... (--help explains every key)"
+            key = cause.full_key
+            return (
+                f"{key or first_line(cause)} is missing: say {key}=... (--help explains every key)"
+            )
     if isinstance(error, InstantiationException) and error.__cause__ is not None:
         return explain_instance(error, error.__cause__)
     if isinstance(error, HydraException | OmegaConfBaseException):
@@ -130,7 +136,10 @@ def explain_composition(error: BaseException, script: str | None) -> str:
 
 def several_values(argument: str) -> str:
     key, _, values = argument.partition("=")
-    return f"{argument}: several values want -m (a run with each of them); a list wants brackets: {key}=[{values}]"
+    return (
+        f"{argument}: several values want -m (a run with each of them); a list wants brackets: "
+        f"{key}=[{values}]"
+    )
 
 
 def unknown_key(key: str, script: str | None) -> str:

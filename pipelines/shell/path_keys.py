@@ -1,5 +1,4 @@
-"""Which keys of the scripts are paths, and how a path travels: from the shell to Hydra, and into
-commands that are printed.
+"""Which keys of the scripts are paths, and how a path is quoted for Hydra and for the shell.
 
 Hydra's grammar gives a meaning to brackets, commas, quotes and spaces and knows no letters beyond
 ASCII. So a path is quoted before Hydra sees it, whatever it contains: `source=/games/囲碁

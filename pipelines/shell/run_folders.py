@@ -1,5 +1,4 @@
-"""The folder of a run belongs to one process: two runs of one second, or two that are told the
-same folder, never mix.
+"""The folder of a run belongs to one process, so that two runs never mix.
 
 While a script works it holds a lock file in its folder. A folder that was named after the time is
 taken only if it is new, else the next free one of <folder>_2, <folder>_3, ... A folder that the

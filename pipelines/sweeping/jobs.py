@@ -1,6 +1,4 @@
-"""The jobs of a sweep as they stand on disk: `job.json` in the folder of each, and in `sweep.json`
-how many there are to be.
-"""
+"""The jobs of a sweep on disk: `job.json` in the folder of each, and the plan in `sweep.json`."""
 
 import json
 import math
@@ -92,10 +90,7 @@ def order(job: Job) -> tuple[bool, float, int]:
 
 
 def not_begun(folder: Path, begun: list[Job]) -> list[Job]:
-    """The jobs that are still to come.
-
-    Optuna decides late what they are, so they have no settings there.
-    """
+    """Return the jobs that are still to come; those of Optuna have no settings yet."""
     if not begun or not (folder / SWEEP_FILE).is_file():
         return []
     plan = read_json(folder / SWEEP_FILE)

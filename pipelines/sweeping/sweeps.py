@@ -3,13 +3,15 @@
 A stopped one goes on, a failed job hides no other, one table ends it.
 
     outputs/train_model/<time>_multirun/
-        sweep.json       what was typed, and where; how many jobs there are, and what they are if that is known before
-        0/ 1/ 2/ ...     a folder a job: that of an ordinary run, and job.json: what is special about it, its state, its metrics
+        sweep.json       what was typed, and where; the jobs, or their number
+        0/ 1/ 2/ ...     a folder a job: an ordinary run, and job.json: its settings, state, metrics
         sweep.csv sweep.md sweep.png
 
-A job that is done is not done again, one that was stopped goes on from its last checkpoint, one
-that failed is tried again; but not where Optuna asked: trials that came after were asked for
-because it had failed.
+`resume=<folder>` goes on with a sweep:
+
+- a job that is done is not done again;
+- a job that was stopped goes on from its last checkpoint;
+- a job that failed is tried again, but not with Optuna, whose later trials depend on the failure.
 """
 
 import json
@@ -57,9 +59,9 @@ def in_multirun() -> bool:
 
 
 def run_job(cfg: DictConfig, run: Callable[[DictConfig], dict[str, Any]]) -> float | None:
-    """One job of a sweep: its objective, or None where it failed.
+    """Do one job of a sweep; return its objective, or None if it failed.
 
-    `run` finds what is there to go on with by `cfg.resume`.
+    `cfg.resume` tells `run` the folder of a job that goes on.
     """
     if cfg.direction not in DIRECTIONS:
         raise SweepError(f"direction={cfg.direction}: {' or '.join(DIRECTIONS)}")
@@ -140,7 +142,7 @@ def work(
 
 
 def threads_of_a_job(cores: int) -> int:
-    """How many of the cores a job may use where the launcher runs several at a time."""
+    """Return how many of the cores a job may use; the launcher may run several at a time."""
     launcher = HydraConfig.get().launcher
     if given := launcher.get("cpus_per_task"):  # submitit
         return int(given)
@@ -154,16 +156,15 @@ def threads_of_a_job(cores: int) -> int:
 
 
 class SweepStarted(Callback):
-    """Hydra's callback: claims the folder, and writes down what was typed, so that
-    `resume=<folder>` can say it again.
-    """
+    """Hydra's callback: claims the folder of the sweep, and saves what was typed there."""
 
     folder: Path | None = None
     claims = ExitStack()  # until `watched` ends
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Raises SystemExit for a folder in which another sweep is at work: Hydra turns all others
-        into warnings.
+        """End the process if another sweep works in the folder.
+
+        Hydra turns all exceptions but SystemExit into warnings.
         """
         try:
             folder = claim(config)
@@ -185,8 +186,9 @@ class SweepStarted(Callback):
 
 
 def claim(config: DictConfig) -> Path:
-    """Hold the folder of the sweep until `watched` ends; of a name that tells the time, take one
-    that is new.
+    """Hold the folder of the sweep until `watched` ends.
+
+    A folder that is named after the time is a new one.
     """
     named = "${now:" not in str(OmegaConf.to_container(config.hydra.sweep, resolve=False)["dir"])  # type: ignore[index,call-overload]
     wanted = Path(config.hydra.sweep.dir).absolute()
@@ -202,9 +204,7 @@ def claim(config: DictConfig) -> Path:
 
 
 def planned(config: DictConfig) -> list[list[str]] | int | None:
-    """The overrides of each job; of Optuna, which decides late, their number; None for other
-    sweepers.
-    """
+    """Return the overrides of each job; for Optuna only their number, for others None."""
     from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
     from hydra.core.global_hydra import GlobalHydra
     from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -232,7 +232,7 @@ def by_optuna(hydra_config: Any) -> bool:
 
 
 def silence_optuna() -> None:
-    """Its coloured lines; the table at the end tells what they do."""
+    """Silence Optuna's coloured lines; the table at the end says the same."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -240,9 +240,7 @@ def silence_optuna() -> None:
 
 
 def announce(config: DictConfig, jobs: int) -> None:
-    """Jobs of submitit print into files of their own; nothing more is seen here until they have
-    ended.
-    """
+    """Say where jobs of submitit print: nothing more is seen here until they have ended."""
     target = str(config.hydra.launcher.get("_target_"))
     if "submitit" not in target or ("Slurm" in target and shutil.which("srun") is None):
         return

@@ -1,5 +1,4 @@
-"""Which precision a run computes in: `trainer.precision=auto` becomes that which its device is
-fast at.
+"""The precision of a run: `trainer.precision=auto` becomes the one that is fast on its device.
 
 The choice is written to the run's configuration, so a run that goes on keeps it, on other machines
 as well.
@@ -43,9 +42,7 @@ def settle_precision(cfg: DictConfig, *, resumed: bool = False) -> str:
 
 
 def hand_on(precision: str) -> None:
-    """To processes that this one starts for the same run: a measurement of their own might differ
-    where both are as fast.
-    """
+    """Tell the precision to the other processes of the run, which might measure otherwise."""
     os.environ[CHOSEN] = precision
 
 

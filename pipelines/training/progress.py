@@ -1,6 +1,4 @@
-"""`TrainingProgress`: positions trained, speed, time left, latest metrics; a live bar, or plain
-lines without a terminal.
-"""
+"""`TrainingProgress`: positions, speed, time left and metrics, as a live bar or plain lines."""
 
 import time
 from typing import Any
