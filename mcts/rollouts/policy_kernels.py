@@ -78,12 +78,11 @@ def multiply(w, c, v, factor):
 
 
 @kernel
-def lean(b, w, colour, tables):
+def lean(b, w, colour, keys, rows, factors, vital, save):
     """Multiply in the factors that depend on the last move, on strings in atari and on ko.
 
     Updates the sums of rows, too.
     """
-    factors, vital, save = tables.factors, tables.vital, tables.save
     c = 0 if colour == 1 else 1
     add_up(w, c)
     for row in range(ROW_COUNT):
@@ -91,7 +90,7 @@ def lean(b, w, colour, tables):
     w.n_touched = 0
     last = w.last
     if last and b.colour[last] != EMPTY:
-        row = find(tables.keys, tables.rows, diamond(b, last, colour))
+        row = find(keys, rows, diamond(b, last, colour))
         if row < 0:
             row = len(factors) - 1
         for k in range(REACH):  # where there is a stone or no board the weight is 0 and stays so
@@ -217,18 +216,18 @@ def follow(b, w, v, colour, arounds, places):
 @kernel
 def play_policy(b, w, state, policy):
     """Play to the end from what `begin` has weighed; returns plies."""
-    tables, replies, mercy = policy.tables, policy.replies, policy.mercy
-    arounds, places = tables.arounds, tables.places
+    replies, mercy = policy.replies, policy.mercy
+    arounds, places, keys, rows, factors, vital, save, reply_share = policy.tables
     limit = MAX_PLIES * b.side * b.side
     plies = 0
     while b.passes < 2 and plies < limit:
         colour = b.to_play
         c = 0 if colour == 1 else 1
         v = np.uint16(0)
-        if len(replies) and next_share(state) < tables.reply_share:
+        if len(replies) and next_share(state) < reply_share:
             v = recall(replies, b, w, colour)
         if v == 0:
-            lean(b, w, colour, tables)
+            lean(b, w, colour, keys, rows, factors, vital, save)
             v = draw(w, c, state)
             take_back(w, c)
         if v:

@@ -63,7 +63,7 @@ def at_play(record: np.recarray, work: np.recarray, policy: RolloutPolicy) -> np
     """The same, as a rollout would draw now."""
     colour = record.to_play
     c = 0 if colour == 1 else 1
-    kernels.lean(record, work, colour, policy.tables)
+    kernels.lean(record, work, colour, *policy.tables[2:7])
     size = policy.size
     odds = np.array([work.odds[c, to_vertex(p, size)] for p in range(size * size)], np.float64)
     rows = np.array(
@@ -102,7 +102,7 @@ def test_probabilities_are_those_computed_from_scratch_after_every_ply(
             np.testing.assert_allclose(
                 at_play(record, work, policy), softmax(board, tables, patterns), atol=1e-5
             )
-            kernels.lean(record, work, colour, policy.tables)
+            kernels.lean(record, work, colour, *policy.tables[2:7])
             vertex = kernels.draw(work, 0 if colour == 1 else 1, state)
             kernels.take_back(work, 0 if colour == 1 else 1)
             if vertex:
@@ -168,7 +168,7 @@ def test_draws_have_the_frequencies_of_the_softmax(patterns: PatternWeights) -> 
     record = board.record.view(np.recarray)[0]
     weights_kernels.begin(record, work, *policy.tables[:2])
     work.last = to_vertex(17, 5)
-    kernels.lean(record, work, record.to_play, policy.tables)
+    kernels.lean(record, work, record.to_play, *policy.tables[2:7])
     drawn = np.zeros(VERTICES)
     for _ in range(count):
         drawn[kernels.draw(work, 1, state)] += 1
