@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from data.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from mcts.play.player import Manners, Player
+    from mcts.play.manners import Manners
+    from mcts.play.player import Player
     from mcts.search.params import SearchParams
     from mcts.search.protocols import Limits
     from mcts.search.search import Search
@@ -19,7 +20,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "Limits": "search.protocols",
-        "Manners": "play.player",
+        "Manners": "play.manners",
         "Player": "play.player",
         "Search": "search.search",
         "SearchParams": "search.params",

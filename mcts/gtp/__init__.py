@@ -1,1 +1,1 @@
-"""The Go Text Protocol: an engine, its commands and their arguments."""
+"""The Go Text Protocol: `engine.py` answers lines with the commands of the other modules."""

@@ -1,28 +1,26 @@
-"""GTP commands that tell what the engine thinks while it thinks, and overlays for GoGui.
+"""GTP commands that report the search while it runs, and overlays for GoGui.
 
-lz-analyze, kata-analyze                     lines every so often, until the next line comes in; analyze is short for the first
-lz-genmove_analyze, kata-genmove_analyze     the same while a move is searched, and then the move; genmove_analyze likewise
+lz-analyze, kata-analyze                     lines at intervals until the next line comes in
+lz-genmove_analyze, kata-genmove_analyze     the same while a move is searched, and then the move
 kata-search_analyze                          the same, and the move is not played
 cgos-genmove_analyze                         one line of JSON, and the move
+analyze, genmove_analyze                     short for those that begin with lz-
 """
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from data.game.coords import PASS, to_gtp
 from mcts.gtp.arguments import COLOURS, GtpError, colour, number, take, vertex, whole
-from mcts.gtp.commands import command, name_of
+from mcts.gtp.commands import name_of
+from mcts.gtp.session import Session, command
 from mcts.play.commentary import Wanted, to_cgos, to_kata, to_lz, to_table
 from mcts.play.player import Choice
 from mcts.search.protocols import Limits, Report
 
-if TYPE_CHECKING:
-    from mcts.gtp.engine import Engine
-
-# Of kata-analyze; those that nothing here can answer are understood and left.
+# Of kata-analyze. Flags that nothing here can answer are accepted and ignored.
 FLAGS = (
     "ownership",
     "rootinfo",
@@ -33,116 +31,113 @@ FLAGS = (
     "pvedgevisits",
     "noresultvalue",
 )
-Line = Callable[["Engine", Report, int, Wanted], str]
+Line = Callable[[Session, Report, int, Wanted], str]
 
 
 @command("lz-genmove_analyze", "genmove_analyze")
-def lz_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
-    return genmove_with(engine, arguments, lz_line)
+def lz_genmove_analyze(session: Session, arguments: list[str]) -> str:
+    return genmove_with(session, arguments, lz_line)
 
 
 @command("kata-genmove_analyze")
-def kata_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
-    return genmove_with(engine, arguments, kata_line)
+def kata_genmove_analyze(session: Session, arguments: list[str]) -> str:
+    return genmove_with(session, arguments, kata_line)
 
 
 @command("kata-search_analyze")
-def kata_search_analyze(engine: "Engine", arguments: list[str]) -> str:
-    player = engine.player
+def kata_search_analyze(session: Session, arguments: list[str]) -> str:
+    player = session.player
     kept = copy.deepcopy(player.sides)
     try:
-        return genmove_with(engine, arguments, kata_line, player.choose)
+        return genmove_with(session, arguments, kata_line, player.choose)
     finally:
         player.sides = kept
 
 
 @command("cgos-genmove_analyze")
-def cgos_genmove_analyze(engine: "Engine", arguments: list[str]) -> str:
-    """The last word on the position alone: whoever stores it wants one line."""
-    who, wanted = analysis(engine, arguments)
-    board = engine.player.position(who)
-    choice = engine.player.genmove(who, only=wanted.only)
-    engine.begin_stream()
-    engine.write(to_cgos(choice.report, board.size, board.komi, who) + "\n")
-    return f"play {name_of(engine, choice)}"
+def cgos_genmove_analyze(session: Session, arguments: list[str]) -> str:
+    """Write the final report alone: servers that store it want one line."""
+    who, wanted = analysis(session, arguments)
+    board = session.player.game.position(who)
+    choice = session.player.genmove(who, only=wanted.only)
+    session.begin_stream()
+    session.write(to_cgos(choice.report, board.size, board.komi, who) + "\n")
+    return f"play {name_of(session, choice)}"
 
 
 @command("lz-analyze", "analyze")
-def lz_analyze(engine: "Engine", arguments: list[str]) -> str:
-    return analyze_with(engine, arguments, lz_line)
+def lz_analyze(session: Session, arguments: list[str]) -> str:
+    return analyze_with(session, arguments, lz_line)
 
 
 @command("kata-analyze")
-def kata_analyze(engine: "Engine", arguments: list[str]) -> str:
-    return analyze_with(engine, arguments, kata_line)
+def kata_analyze(session: Session, arguments: list[str]) -> str:
+    return analyze_with(session, arguments, kata_line)
 
 
-def lz_line(engine: "Engine", report: Report, who: int, wanted: Wanted) -> str:
-    return to_lz(report, engine.player.board.size, wanted)
+def lz_line(session: Session, report: Report, who: int, wanted: Wanted) -> str:
+    return to_lz(report, session.player.board.size, wanted)
 
 
-def kata_line(engine: "Engine", report: Report, who: int, wanted: Wanted) -> str:
-    board = engine.player.board
-    return to_kata(report, board.size, engine.player.area_komi, who, wanted)
+def kata_line(session: Session, report: Report, who: int, wanted: Wanted) -> str:
+    board = session.player.board
+    return to_kata(report, board.size, session.player.game.area_komi, who, wanted)
 
 
 def genmove_with(
-    engine: "Engine", arguments: list[str], line: Line, find: Callable[..., Choice] | None = None
+    session: Session, arguments: list[str], line: Line, find: Callable[..., Choice] | None = None
 ) -> str:
-    who, wanted = analysis(engine, arguments)
-    spoken: list[bool] = []
+    who, wanted = analysis(session, arguments)
+    begun: list[bool] = []
 
     def watch(report: Report) -> None:
         if has_visits(report):
-            say(report)
+            write(report)
 
-    def say(report: Report) -> None:
-        if not spoken:  # only now: until there is something to say it may still become an error
-            engine.begin_stream()
-        spoken.append(True)
-        engine.write(line(engine, report, who, wanted) + "\n")
+    def write(report: Report) -> None:
+        if not begun:  # only now: without a report it may still become an error
+            session.begin_stream()
+        begun.append(True)
+        session.write(line(session, report, who, wanted) + "\n")
 
-    choice = (find or engine.player.genmove)(who, watch, wanted.interval, only=wanted.only)
-    if not spoken:
-        say(choice.report)
-    return f"play {name_of(engine, choice)}"
+    choice = (find or session.player.genmove)(who, watch, wanted.interval, only=wanted.only)
+    if not begun:
+        write(choice.report)
+    return f"play {name_of(session, choice)}"
 
 
-def analyze_with(engine: "Engine", arguments: list[str], line: Line) -> str:
-    """Until the next line comes in.
+def analyze_with(session: Session, arguments: list[str], line: Line) -> str:
+    """Write reports until the next line comes in.
 
-    A thinker that is done earlier has its last word repeated once, and then all is quiet.
+    If the thinker is done earlier, its last report is written once more, and then nothing.
     """
-    who, wanted = analysis(engine, arguments)
-    player = engine.player
-    player.thinker  # noqa: B018  (made now: what can't be opened is then an error, not an empty analysis)
-    engine.begin_stream()
+    who, wanted = analysis(session, arguments)
+    player = session.player
+    player.load_thinker()  # before the stream: after it, a failure could not be answered
+    session.begin_stream()
 
     def watch(report: Report) -> None:
         if has_visits(report):
-            engine.write(line(engine, report, who, wanted) + "\n")
+            session.write(line(session, report, who, wanted) + "\n")
 
-    watch(player.analyze(who, engine.inbox.waiting, watch, wanted.interval, only=wanted.only))
-    engine.inbox.waiting.wait()
+    watch(player.analyze(who, session.next_line, watch, wanted.interval, only=wanted.only))
+    session.next_line.wait()
     return ""
 
 
 def has_visits(report: Report) -> bool:
-    """Before the first visit there is nothing to tell, and a graphical interface would draw it as
-    50%.
-    """
+    """Whether there is anything to report; without a visit an interface would draw 50%."""
     return any(candidate.visits for candidate in report.candidates)
 
 
-def analysis(engine: "Engine", arguments: list[str]) -> tuple[int, Wanted]:
-    """`[colour] [interval] [key value ...]`: intervals are in hundredths of a second.
+def analysis(session: Session, arguments: list[str]) -> tuple[int, Wanted]:
+    """Parse `[colour] [interval] [key value ...]`; intervals are in hundredths of a second.
 
-    `avoid COLOUR POINTS TURNS` and `allow` say which moves the search may begin with, and the
-    engine play; whatever the number of turns, only the first is bound by it, and what is said of
-    the opponent's moves binds nobody.
+    `avoid COLOUR POINTS TURNS` and `allow COLOUR POINTS TURNS` limit the first move of the search.
+    TURNS is ignored: only the first move is limited. So are points for the opponent.
     """
     words = arguments.copy()
-    board = engine.player.board
+    board = session.player.board
     who = COLOURS[words.pop(0).lower()] if words and words[0].lower() in COLOURS else board.to_play
     found: dict[str, float] = {}
     flags: dict[str, bool] = {}
@@ -165,18 +160,18 @@ def analysis(engine: "Engine", arguments: list[str]) -> tuple[int, Wanted]:
         interval=max(0.01, found.get("interval", 50) / 100),
         least=max(1, int(found.get("minmoves", 1))),
         most=max(1, int(found.get("maxmoves", 50))),
-        only=choose_from(engine, who, points["allow"], points["avoid"]),
+        only=choose_from(session, who, points["allow"], points["avoid"]),
         ownership=flags.get("ownership", False),
         root=flags.get("rootinfo", False),
     )
 
 
 def choose_from(
-    engine: "Engine", who: int, allow: set[int], avoid: set[int]
+    session: Session, who: int, allow: set[int], avoid: set[int]
 ) -> frozenset[int] | None:
     if not allow and not avoid:
         return None
-    board = engine.player.position(who)
+    board = session.player.game.position(who)
     only = frozenset((allow or {*range(board.size**2), PASS}) - avoid)
     if not any(board.is_legal(point) for point in only):
         raise GtpError("no legal move is left to choose from")
@@ -187,7 +182,7 @@ def choose_from(
 
 
 @command("gogui-analyze_commands")
-def gogui_analyze_commands(engine: "Engine", arguments: list[str]) -> str:
+def gogui_analyze_commands(session: Session, arguments: list[str]) -> str:
     lines = (
         "dboard/Owner of each point/lambdago-owner",
         "dboard/Prior of each move/lambdago-prior",
@@ -199,16 +194,18 @@ def gogui_analyze_commands(engine: "Engine", arguments: list[str]) -> str:
 
 
 @command("lambdago-owner")
-def owner(engine: "Engine", arguments: list[str]) -> str:
-    """Black's +1, White's -1: the mean of rollouts."""
-    return matrix(engine.player.judge().owner, engine.player.board.size)
+def owner(session: Session, arguments: list[str]) -> str:
+    """Answer with the mean owner over rollouts: Black's +1, White's -1."""
+    return matrix(session.player.judge().owner, session.player.board.size)
 
 
 @command("lambdago-prior")
-def prior(engine: "Engine", arguments: list[str]) -> str:
-    player = engine.player
+def prior(session: Session, arguments: list[str]) -> str:
+    player = session.player
     player.rest()
-    report = player.thinker.think(player.position(player.board.to_play), Limits(simulations=1))
+    report = player.load_thinker().think(
+        player.game.position(player.board.to_play), Limits(simulations=1)
+    )
     priors = np.zeros(player.board.size**2)
     for candidate in report.candidates:
         if candidate.move != PASS:
@@ -217,18 +214,18 @@ def prior(engine: "Engine", arguments: list[str]) -> str:
 
 
 @command("lambdago-candidates")
-def candidates(engine: "Engine", arguments: list[str]) -> str:
-    last = engine.player.last
+def candidates(session: Session, arguments: list[str]) -> str:
+    last = session.player.last
     if last is None:
         raise GtpError("no move has been searched yet")
-    return to_table(last.report, engine.player.board.size)
+    return to_table(last.report, session.player.board.size)
 
 
 @command("lambdago-dead")
-def dead(engine: "Engine", arguments: list[str]) -> str:
-    size = engine.player.board.size
+def dead(session: Session, arguments: list[str]) -> str:
+    size = session.player.board.size
     return " ".join(
-        to_gtp(point, size) for string in engine.player.judge().dead for point in string
+        to_gtp(point, size) for string in session.player.judge().dead for point in string
     )
 
 

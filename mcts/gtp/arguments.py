@@ -1,6 +1,6 @@
-"""What stands behind a command: words to colours, points and numbers.
+"""Arguments of commands: from words to colours, points and numbers.
 
-Whatever does not fit is a `GtpError` with one sentence.
+A word that does not fit raises `GtpError` with one sentence.
 """
 
 import math
@@ -13,7 +13,7 @@ COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 
 
 class GtpError(Mistake):
-    """What the controller asked for can't be done; the message goes to it."""
+    """A command can't be carried out; the controller gets the message."""
 
 
 def one(arguments: list[str], what: str) -> str:
@@ -58,7 +58,7 @@ def numbers(arguments: list[str], count: int, names: str) -> list[float]:
 
 
 def take(words: list[str], key: str) -> str:
-    """The next word, which is the value of `key`."""
+    """Remove and return the next word, the value of `key`."""
     if not words:
         raise GtpError(f"syntax error: {key} wants a value")
     return words.pop(0)

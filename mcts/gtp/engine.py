@@ -1,15 +1,16 @@
-"""GTP 2, for GUIs and servers: a line comes in, an answer goes out, and nothing else ever does.
+"""GTP 2, for GUIs and servers: each line that comes in gets one answer.
 
 `Engine.serve` is where to begin.
 
     =[id] text\n\n      done                     ?[id] message\n\n      not done, and why
 
-Lines are read in a thread of their own, so that an analysis ends when the next line comes. The
-first questions of a GUI (name, version, list_commands) are answered before there is a player: it
-is made behind them, and the first command that needs it waits. Whatever goes wrong is one line to
-the controller; a fault of the program leaves its traceback in the log besides.
+- A thread of its own reads lines, so that an analysis ends when the next line comes.
+- Another thread makes the player. The first questions of a GUI (name, version, list_commands) are
+  answered before it is there; the first command that needs it waits.
+- An error is one line to the controller. A bug also leaves its traceback in the log.
 
-    read -> clean (comments, control characters) -> id, command, arguments -> COMMANDS[command](engine, arguments) -> write
+    read -> clean (comments, control characters) -> id, command, arguments
+         -> COMMANDS[command](session, arguments) -> write
 """
 
 import errno
@@ -24,7 +25,7 @@ from data.base.errors import first_line
 # Each of the three enters its commands in COMMANDS.
 from mcts.gtp import analysis, inside, rules  # noqa: F401
 from mcts.gtp.arguments import GtpError
-from mcts.gtp.commands import COMMANDS
+from mcts.gtp.session import COMMANDS
 from mcts.play.player import Player
 
 MAX_SHOWN = 200  # characters of a message
@@ -32,15 +33,16 @@ CONTROL = {code: None for code in (*range(32), 127) if chr(code) not in "\t\n"} 
 
 
 class Unwritable(BrokenPipeError):
-    """Answers can't be written, though somebody may still listen: a full disk, a closed
-    descriptor.
+    """Answers can't be written: a full disk, a closed descriptor.
+
+    Unlike with other broken pipes, somebody may still listen.
     """
 
 
 class Inbox:
-    """Lines of a stream, read ahead in a thread.
+    """Lines of a stream, which a thread reads ahead.
 
-    `waiting` is set while there is one that nobody has taken.
+    `waiting` is set while there is a line that nobody has taken.
     """
 
     def __init__(self) -> None:
@@ -74,6 +76,8 @@ class Inbox:
 
 
 class Engine:
+    """The session of one controller (see `session.Session`)."""
+
     def __init__(
         self,
         player: Callable[[], Player],
@@ -82,7 +86,7 @@ class Engine:
         name: str = "LambdaGo",
         version: str = "",
         log: Callable[[str], None] = lambda text: None,  # for people
-        trace: Callable[[str], None] = lambda text: None,  # all that is said in the protocol
+        trace: Callable[[str], None] = lambda text: None,  # every line of the protocol
     ):
         self.make_player = player
         self.out = out
@@ -99,9 +103,14 @@ class Engine:
     def player(self) -> Player:
         return self.make_player()
 
+    @property
+    def next_line(self) -> threading.Event:
+        return self.inbox.waiting
+
     def serve(self, stream: BinaryIO) -> None:
-        """Answer until `quit`, the end of the input, or nobody reads the answers any more; raises
-        `Unwritable`.
+        """Answer until `quit`, the end of the input, or nobody reads the answers any more.
+
+        Raises `Unwritable`.
         """
         self.inbox.read(stream)
         try:
@@ -150,7 +159,7 @@ class Engine:
             self.write(f"{sign}{self.id} {body}\n\n")
 
     def begin_stream(self) -> None:
-        """The head of an answer whose lines come while we think."""
+        """Write the head of an answer whose lines come while the player thinks."""
         self.streaming = True
         self.write(f"={self.id}\n")
 

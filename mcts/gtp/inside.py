@@ -1,14 +1,13 @@
-"""GTP commands that look inside: what the nets alone say of a position, and what the engine is set
-to.
+"""GTP commands that look inside: what the nets answer for a position, and the settings.
 
 kata-raw-nn SYMMETRY      0 to 7 or all: the policy and value nets' answers, from White's view
-kata-list-params          names that kata-get-param knows
+kata-list-params          names for kata-get-param
 kata-get-param NAME
 """
 
 from dataclasses import asdict
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,27 +15,25 @@ from data.features.alphago48 import PlaneEncoder
 from data.game.board import Board
 from data.game.coords import WHITE
 from mcts.gtp.arguments import GtpError, one
-from mcts.gtp.commands import command
+from mcts.gtp.session import Session, command
+from mcts.play.player import Player
 from mcts.search.protocols import Net, told_komi
-
-if TYPE_CHECKING:
-    from mcts.gtp.engine import Engine
-    from mcts.play.player import Player
 
 SYMMETRIES = tuple(str(k) for k in range(8))
 
 
 @command("kata-raw-nn")
-def raw_nn(engine: "Engine", arguments: list[str]) -> str:
-    """Nets here know nothing of the score, of who will own what, and of passes, so there are no
-    such keys.
+def raw_nn(session: Session, arguments: list[str]) -> str:
+    """Answer with the nets' outputs.
+
+    KataGo's keys for score, owners and passes are missing: these nets have no such outputs.
     """
     word = one(arguments, "a symmetry from 0 to 7, or all,").lower()
     if word not in (*SYMMETRIES, "all"):
         raise GtpError("syntax error: a symmetry from 0 to 7, or all")
-    player = engine.player
+    player = session.player
     player.rest()
-    board, thinker = player.position(player.board.to_play), player.thinker
+    board, thinker = player.game.position(player.board.to_play), player.load_thinker()
     policy, value = (getattr(thinker, kind, None) for kind in ("policy", "value"))
     if policy is None and value is None:
         raise GtpError("there are no nets for this board")
@@ -82,20 +79,20 @@ def ask(net: Net, board: Board, packed: np.ndarray, turn: int) -> np.ndarray:
 
 
 @command("kata-list-params")
-def list_params(engine: "Engine", arguments: list[str]) -> str:
-    return " ".join(settings(engine.player))
+def list_params(session: Session, arguments: list[str]) -> str:
+    return " ".join(settings(session.player))
 
 
 @command("kata-get-param")
-def get_param(engine: "Engine", arguments: list[str]) -> str:
-    name, known = one(arguments, "a parameter"), settings(engine.player)
+def get_param(session: Session, arguments: list[str]) -> str:
+    name, known = one(arguments, "a parameter"), settings(session.player)
     if name not in known:
         raise GtpError(f"there is no parameter {name[:30]}; kata-list-params lists them")
     value = known[name]
     return str(value).lower() if isinstance(value, bool | None) else str(value)
 
 
-def settings(player: "Player") -> dict[str, Any]:
-    """Of the player and of its search, by the names of the configuration."""
-    params = getattr(player.thinker, "params", None)
+def settings(player: Player) -> dict[str, Any]:
+    """Return the settings of the player and its search, by the names of the configuration."""
+    params = getattr(player.load_thinker(), "params", None)
     return {**asdict(player.manners), **(asdict(params) if params is not None else {})}

@@ -1,10 +1,9 @@
-"""GTP commands about rules: by name as KGS says them, or field by field in JSON as KataGo's
-controllers do.
+"""GTP commands about rules, by KGS's names or as KataGo's JSON fields.
 
-    kgs-rules, kata-set-rules NAME     the nearest that is played here; where that differs, the log says so
-    kata-set-rules {...}               exactly these, or a refusal that names what is not possible
+    kgs-rules, kata-set-rules NAME     the nearest rules possible; the log names differences
+    kata-set-rules {...}               exactly these, or an error that names what is impossible
     kata-set-rule FIELD VALUE          one field of them
-    kata-get-rules                     what is in force, as JSON
+    kata-get-rules                     the rules in force, as JSON
 
 Area is counted, without a tax and without a button, and suicide is forbidden. What can be chosen
 is the ko rule, White's points for handicap stones, and whether players agree about dead stones
@@ -13,17 +12,14 @@ is the ko rule, White's points for handicap stones, and whether players agree ab
 
 import json
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from data.records.metadata import to_compensation
 from mcts.gtp.arguments import GtpError
-from mcts.gtp.commands import command
+from mcts.gtp.session import Session, command
+from mcts.play.player import Player
 
-if TYPE_CHECKING:
-    from mcts.gtp.engine import Engine
-    from mcts.play.player import Player
-
-NAMED = {  # ko rule by name; `to_compensation` knows from the name what handicap stones are worth
+NAMED = {  # ko rule by name; `to_compensation` has the worth of handicap stones by name
     "chinese": "positional",
     "chinese-kgs": "positional",
     "chinese-ogs": "positional",
@@ -49,10 +45,10 @@ POSSIBLE: dict[str, tuple[Any, ...]] = {
 
 
 @command("kgs-rules", "kata-set-rules")
-def set_rules(engine: "Engine", arguments: list[str]) -> str:
+def set_rules(session: Session, arguments: list[str]) -> str:
     text = " ".join(arguments)
     if text.startswith("{"):
-        put_in_force(engine.player, {**in_force(engine.player), **read_fields(text)})
+        put_in_force(session.player, {**in_force(session.player), **read_fields(text)})
         return ""
     name = text.lower().replace("_", "-")
     if name not in NAMED:
@@ -62,27 +58,28 @@ def set_rules(engine: "Engine", arguments: list[str]) -> str:
             + (f" ({close[0]}?)" if close else "")
         )
     if name in TERRITORY:
-        engine.log(
-            f"{name} rules were asked for; area is counted here all the same, less what handicap stones are worth"
+        session.log(
+            f"{name} rules were asked for; area is counted here all the same, "
+            "less what handicap stones are worth"
         )
     if name in SUICIDE:
-        engine.log(f"{name} rules allow suicide, which is neither played nor taken here")
-    engine.player.set_rules(NAMED[name], counting=name, agreed=name != "tromp-taylor")
+        session.log(f"{name} rules allow suicide, which is neither played nor taken here")
+    session.player.set_rules(NAMED[name], counting=name, agreed=name != "tromp-taylor")
     return ""
 
 
 @command("kata-get-rules")
-def get_rules(engine: "Engine", arguments: list[str]) -> str:
-    return json.dumps(in_force(engine.player))
+def get_rules(session: Session, arguments: list[str]) -> str:
+    return json.dumps(in_force(session.player))
 
 
 @command("kata-set-rule")
-def set_rule(engine: "Engine", arguments: list[str]) -> str:
+def set_rule(session: Session, arguments: list[str]) -> str:
     if len(arguments) != 2:
         raise GtpError("syntax error: kata-set-rule FIELD VALUE")
     field, text = arguments
     value = {"true": True, "false": False}.get(text.lower(), text)
-    put_in_force(engine.player, {**in_force(engine.player), **checked({field: value})})
+    put_in_force(session.player, {**in_force(session.player), **checked({field: value})})
     return ""
 
 
@@ -95,7 +92,7 @@ def read_fields(text: str) -> dict[str, Any]:
 
 
 def checked(given: dict[str, Any]) -> dict[str, Any]:
-    """The fields, in the spelling of `POSSIBLE`; raises GtpError for what can't be honoured."""
+    """Return the fields spelled as in `POSSIBLE`; raises GtpError for impossible values."""
     found = {}
     for field, value in given.items():
         if field not in POSSIBLE:
@@ -110,24 +107,21 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def in_force(player: "Player") -> dict[str, Any]:
-    worth = (
-        {3: "N", 2: "N-1", 0: "0"}[int(to_compensation(3, player.counting))]
-        if player.counting
-        else "0"
-    )
+def in_force(player: Player) -> dict[str, Any]:
+    counting = player.game.counting
+    bonus = {3: "N", 2: "N-1", 0: "0"}[int(to_compensation(3, counting))] if counting else "0"
     return {
         "friendlyPassOk": player.agreed,
         "hasButton": False,
-        "ko": player.ko.upper(),
+        "ko": player.game.ko.upper(),
         "scoring": "AREA",
         "suicide": False,
         "tax": "NONE",
-        "whiteHandicapBonus": worth,
+        "whiteHandicapBonus": bonus,
     }
 
 
-def put_in_force(player: "Player", fields: dict[str, Any]) -> None:
+def put_in_force(player: Player, fields: dict[str, Any]) -> None:
     player.set_rules(
         fields["ko"].lower(),
         counting=BONUSES[fields["whiteHandicapBonus"]],

@@ -1,1 +1,1 @@
-"""A player: game, clock, manners, and what judges the end of a game."""
+"""A player (game, clock, manners), thinkers without a search, and the analysis of a game."""

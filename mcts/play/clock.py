@@ -1,13 +1,13 @@
 """Clocks: how much time is left, and how much of it one move may take.
 
     absolute    main time, and then the game is lost
-    canadian    main time, then again and again so many moves in a period
-    byoyomi     main time, then so many periods; one in which a move is finished begins anew
-    fischer     main time, and an increment after each move, both perhaps with a limit
+    canadian    main time, then periods, each for `count` moves
+    byoyomi     main time, then `count` periods; a period in which a move is finished begins anew
+    fischer     main time, and an increment after each move, both possibly with a limit
 
-`Clock.allowance` never plans to the edge: a buffer stays for what lies between us and the referee,
-and what moves have cost beyond their plan is learnt from `spend`. Time is handed in, never read
-here, so that games can be simulated in no time.
+`Clock.allowance` never plans to the edge: it keeps a buffer for the way to the referee, and for
+what moves cost beyond their plan, learnt in `spend`. Callers pass times in, no clock is read here,
+so that tests simulate games in no time.
 """
 
 import math
@@ -16,14 +16,14 @@ from typing import Literal
 
 Kind = Literal["none", "absolute", "canadian", "byoyomi", "fischer"]
 
-# Of Huang, Coulom and Lin (2010), scaled to the board: early moves get less, so that the middle
+# After Huang, Coulom and Lin (2010), scaled to the board: early moves get less, so that the middle
 # game gets more.
 SPREAD = 0.2  # a move gets 1 / (SPREAD * points) of the time in the middle game: 1/72 on 19x19
-OPENING = 0.2  # until so many plies a point, and at most twice the divisor at the first move
-LAG_SHARE = 0.3  # of a short game the buffer is this share, not a fixed time
-UNSEEN = 0.002  # seconds that a move costs between us and the referee, and nobody here sees
-REMEMBERED = 8  # moves whose overruns are
-# of what is left is what is set aside for an overrun that came once: a machine may have slept
+OPENING = 0.2  # plies a point until which moves get less; the first has twice the divisor
+LAG_SHARE = 0.3  # in a short game the buffer is this share of the time, if that is less
+UNSEEN = 0.002  # seconds a move between player and referee, which the player cannot measure
+REMEMBERED = 8  # moves whose overruns are remembered
+# Share of the time left that is set aside for a single overrun: the machine may have slept.
 ONCE = 0.01
 
 
@@ -31,10 +31,10 @@ ONCE = 0.01
 class TimeRules:
     kind: Kind = "none"
     main: float = 0.0  # seconds
-    period: float = 0.0  # of overtime; in Fischer's way the increment
+    period: float = 0.0  # of overtime; the increment of fischer
     count: int = 0  # moves in a period (canadian) or periods (byoyomi)
-    most: float | None = None  # of Fischer's way: increments add up to no more seconds than these
-    move: float | None = None  # and no move may take longer
+    most: float | None = None  # fischer: increments raise the main time to no more than this
+    move: float | None = None  # fischer: no move may take longer
 
     def __post_init__(self) -> None:
         if not all(
@@ -52,8 +52,9 @@ def limit(seconds: float | None) -> float:
 
 
 def from_gtp(main: float, period: float, moves: int) -> TimeRules:
-    """`time_settings`: a period without moves means no limit at all, moves without a period mean
-    sudden death.
+    """Return the rules of the command `time_settings`.
+
+    A period without moves means no limit; without a period there is only main time.
     """
     if period > 0 and moves == 0:
         return TimeRules()
@@ -62,14 +63,14 @@ def from_gtp(main: float, period: float, moves: int) -> TimeRules:
 
 @dataclass
 class Clock:
-    """One player's. `main`, `period` and `count` are what is left; in overtime `main` is 0."""
+    """One player's clock. `main`, `period` and `count` are left; in overtime `main` is 0."""
 
     rules: TimeRules = field(default_factory=TimeRules)
     lag: float = 0.5  # seconds of the buffer
     main: float = 0.0
     period: float = 0.0
     count: int = 0
-    # of the last moves: what they cost beyond their plans
+    # seconds that each of the last moves took beyond its plan
     overruns: list[float] = field(default_factory=list)
     flagged: bool = False
     unseen: float = UNSEEN  # 0 for a referee's clock
@@ -78,14 +79,15 @@ class Clock:
         self.restart()
 
     def restart(self) -> None:
-        """As before the first move."""
+        """Set the clock as before the first move."""
         self.main, self.period, self.count = self.rules.main, self.rules.period, self.rules.count
         self.flagged = False
 
     @property
     def overrun(self) -> float:
-        """What a move is expected to cost beyond its plan: the second largest of those remembered;
-        half of one that stands alone, if that is little.
+        """Seconds that a move is expected to take beyond its plan.
+
+        This is the second largest remembered overrun, or half of the largest if that is little.
         """
         largest, second = sorted([0.0, 0.0, *self.overruns])[:-3:-1]
         return max(second, min(largest / 2, ONCE * self.hard_limit()))
@@ -95,7 +97,7 @@ class Clock:
         return self.rules.kind != "none"
 
     def hard_limit(self) -> float:
-        """Seconds after which this move loses the game."""
+        """Return the seconds after which this move loses the game."""
         if not self.limited:
             return math.inf
         if self.rules.kind == "canadian":
@@ -105,14 +107,13 @@ class Clock:
         return min(self.main, limit(self.rules.move))
 
     def costly(self) -> float:
-        """Seconds after which this move costs more than its time: the game, or a whole period of
-        byo-yomi.
-        """
+        """Return the seconds after which this move loses the game or a whole period of byo-yomi."""
         return self.main + self.period if self.rules.kind == "byoyomi" else self.hard_limit()
 
     def allowance(self, ply: int, points: int) -> float | None:
-        """Seconds for the move after `ply` turns on a board of so many points; 0: at once; None:
-        as long as you like.
+        """Return the seconds for the move after `ply` turns on a board of `points` points.
+
+        0 means at once, None means no limit.
         """
         if not self.limited:
             return None
@@ -128,17 +129,13 @@ class Clock:
         return max(0.0, min(wanted, self.costly() - buffer - self.overrun))
 
     def extra(self, planned: float) -> float:
-        """Seconds that a move may take beyond its plan where it is hard to decide: half as many
-        again, if they are there.
-        """
+        """Return the seconds, half of `planned` at most, that a difficult move may take beyond it."""
         if not self.limited:
             return 0.0
         return max(0.0, min(planned / 2, self.costly() - self.buffer() - self.overrun - planned))
 
     def canadian(self, ply: int, points: int, buffer: float) -> float:
-        """Main time is spent as if the game ended with it, but no move gets less than it would get
-        in overtime.
-        """
+        """Spend main time as if the game ended with it, but never less than overtime would give."""
         if self.main > 0:
             per_move = (self.rules.period - buffer) / max(1, self.rules.count)
         else:
@@ -146,9 +143,9 @@ class Clock:
         return max(self.share(self.main - buffer, ply, points), per_move - self.overrun)
 
     def byoyomi(self, ply: int, points: int, buffer: float) -> float:
-        """A period for every move, and a share of the main time.
+        """Spend a period and a share of the main time on every move.
 
-        Periods are kept: they are there for what goes wrong.
+        The number of periods is kept, in case a move takes too long.
         """
         return max(0.0, self.share(self.main, ply, points)) + self.period - buffer - self.overrun
 
@@ -163,11 +160,14 @@ class Clock:
         return min(self.lag, LAG_SHARE * min(longest, limit(self.rules.move)))
 
     def is_short(self) -> bool:
-        """Whether so little is left that even asking a net is too much."""
+        """Whether there is no time left even to ask a net."""
         return self.limited and self.hard_limit() <= self.buffer() / 2 + self.overrun
 
     def spend(self, seconds: float, planned: float | None = None) -> bool:
-        """A move has taken so long, while it was meant to take `planned`; False if the time is up."""
+        """Take off the seconds of a move that was planned to take `planned`.
+
+        Returns False if the time is up.
+        """
         seconds += self.unseen
         if planned is not None:
             self.overruns = [*self.overruns, max(0.0, seconds - planned)][-REMEMBERED:]
@@ -197,9 +197,9 @@ class Clock:
         self.period = self.rules.period
 
     def set_left(self, seconds: float, count: int) -> None:
-        """`time_left`: with count 0 main time, else overtime.
+        """Set what the command `time_left` says: main time if `count` is 0, else overtime.
 
-        Whole seconds may have been rounded off what we know better.
+        A controller may send whole seconds; then a finer time known here is kept.
         """
         seconds = max(0.0, seconds)
         rules = self.rules
@@ -215,7 +215,7 @@ class Clock:
 
 
 def refine(told: float, known: float) -> float:
-    """What the referee says, unless it is what we know, cut to a whole second."""
+    """Return the referee's time, or the known one if the referee only cut it to a whole second."""
     return known if told == int(told) and told <= known < told + 1 else told
 
 

@@ -1,8 +1,12 @@
-"""What a thinker found, as text: lines of lz-analyze and kata-analyze, the JSON of CGOS, and a
-table for people.
+"""Reports as text, one function a format.
 
-All of these are from the view of the player to move, as the protocols want it; `Report.owner`
-alone is Black's. Lines hold no line breaks. Win rates are `(value + 1) / 2`.
+    to_lz       the line of lz-analyze
+    to_kata     the line of kata-analyze
+    to_cgos     the line of JSON that CGOS stores
+    to_table    a table for people
+
+Values, scores and owners are written from the view of the player to move. (`Report.owner` itself
+is Black's.) Win rates are `(value + 1) / 2`. Lines contain no line breaks.
 """
 
 import json
@@ -22,7 +26,7 @@ SHOWN = 10  # rows of the table
 
 @dataclass(frozen=True)
 class Wanted:
-    """What an analyze command asked for."""
+    """The options of an analyze command."""
 
     interval: float = 0.5  # seconds between lines
     least: int = 1
@@ -33,7 +37,7 @@ class Wanted:
 
 
 def choose(report: Report, wanted: Wanted) -> list[Candidate]:
-    """The candidates to show, the best first."""
+    """Return the candidates to show, the best first."""
     shown = [
         c
         for k, c in enumerate(report.candidates)
@@ -47,7 +51,8 @@ def to_lz(report: Report, size: int, wanted: Wanted | None = None) -> str:
     for order, c in enumerate(choose(report, wanted or Wanted())):
         numbers = f"winrate {tens(c.winrate())} prior {tens(c.prior)} lcb {tens(lower_bound(c))}"
         parts.append(
-            f"info move {to_gtp(c.move, size)} visits {c.visits} {numbers} order {order} pv {moves(c.line, size)}"
+            f"info move {to_gtp(c.move, size)} visits {c.visits} {numbers} "
+            f"order {order} pv {moves(c.line, size)}"
         )
     return " ".join(parts)
 
@@ -61,14 +66,16 @@ def to_kata(
     for order, c in enumerate(choose(report, wanted)):
         bound = lower_bound(c)
         parts.append(
-            f"info move {to_gtp(c.move, size)} visits {c.visits} utility {c.value:.4f} winrate {c.winrate():.4f} "
-            f"prior {c.prior:.5f} lcb {bound:.4f} utilityLcb {2 * bound - 1:.4f} order {order} pv {moves(c.line, size)}"
+            f"info move {to_gtp(c.move, size)} visits {c.visits} utility {c.value:.4f} "
+            f"winrate {c.winrate():.4f} prior {c.prior:.5f} lcb {bound:.4f} "
+            f"utilityLcb {2 * bound - 1:.4f} order {order} pv {moves(c.line, size)}"
         )
     if wanted.root:
         best = (report.value + 1) / 2
         score = "" if lead is None else f" scoreLead {lead:.2f}"
         parts.append(
-            f"rootInfo visits {report.kept + report.simulations} utility {report.value:.4f} winrate {best:.4f}{score}"
+            f"rootInfo visits {report.kept + report.simulations} utility {report.value:.4f} "
+            f"winrate {best:.4f}{score}"
         )
     if wanted.ownership and report.owner is not None:
         parts.append("ownership " + " ".join(f"{value:.3f}" for value in to_play * report.owner))
@@ -76,7 +83,7 @@ def to_kata(
 
 
 def to_cgos(report: Report, size: int, komi: float, to_play: int) -> str:
-    """One line of JSON; its `pv` leaves out the move itself."""
+    """Return one line of JSON; its `pv` leaves out the move itself."""
     lead = score_lead(report, komi, to_play)
     score = {} if lead is None else {"score": round(lead, 2)}
     shown = [
@@ -104,24 +111,25 @@ def to_cgos(report: Report, size: int, komi: float, to_play: int) -> str:
 
 
 def to_table(report: Report, size: int, *, rows: int = SHOWN) -> str:
-    """For people: one line a candidate, win rates in percent for the player to move."""
+    """Return one line a candidate for people; win rates are in per cent for the player to move."""
     lines = [
-        f"{report.simulations:,} simulations in {report.seconds:.2f} s, {percent(report.value)} to win",
+        f"{report.simulations:,} simulations in {report.seconds:.2f} s, "
+        f"{percent(report.value)} to win",
         " move  visits  prior   wins    net  rolls  line",
     ]
     for c in report.candidates[:rows]:
         lines.append(
-            f"{to_gtp(c.move, size):>5} {c.visits:7,} {100 * c.prior:5.1f}% {percent(c.value):>6} {percent(c.net_value):>6} "
-            f"{percent(c.rollout_value):>6}  {moves(c.line[:10], size)}"
+            f"{to_gtp(c.move, size):>5} {c.visits:7,} {100 * c.prior:5.1f}% "
+            f"{percent(c.value):>6} {percent(c.net_value):>6} {percent(c.rollout_value):>6}  "
+            f"{moves(c.line[:10], size)}"
         )
     return "\n".join(lines)
 
 
 def score_lead(report: Report, komi: float, to_play: int) -> float | None:
-    """Points by which the player to move leads, by who owns what at the end of rollouts; None
-    where nobody knows.
+    """Return the points by which the player to move leads, by the mean owners; None without them.
 
-    Known of the root alone: rollouts behind a single move are not told apart.
+    Owners are known for the root alone: rollouts are not told apart by the move they follow.
     """
     if report.owner is None:
         return None
@@ -129,8 +137,9 @@ def score_lead(report: Report, komi: float, to_play: int) -> float | None:
 
 
 def lower_bound(candidate: Candidate) -> float:
-    """Of the win rate: 95% of a normal approximation, the coarsest there is for values that are
-    not 0 or 1.
+    """Return the lower bound of the win rate's 95% interval, by a normal approximation.
+
+    It is coarse, as values are not only 0 and 1.
     """
     rate = candidate.winrate()
     if candidate.visits < 1:
@@ -143,10 +152,10 @@ def moves(line: Sequence[int], size: int) -> str:
 
 
 def tens(share: float) -> int:
-    """As lz-analyze counts: ten-thousandths."""
+    """Return ten-thousandths, the unit of lz-analyze."""
     return min(10000, max(0, round(10000 * share)))
 
 
 def percent(value: float) -> str:
-    """A value as a win rate."""
+    """Return a value as a win rate; '-' for NaN."""
     return "-" if math.isnan(value) else f"{50 * (value + 1):.1f}%"

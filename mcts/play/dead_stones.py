@@ -1,9 +1,10 @@
 """What is dead at the end of a game, what is in seki, and the score: `judge` is where to begin.
 
-Rollouts show who comes to own each point; strings that live whatever happens (Benson) are exempt
-from them. The score is area with the dead stones taken off: Chinese rules, where players agree
-about the dead. `Board.score` is Tromp-Taylor, where all stones live. `useless_moves` are those
-that cannot gain a point of area, whoever moves first afterwards.
+- Rollouts show who comes to own each point. They do not decide about strings that live whatever
+  happens (Benson, in `dead_stones_kernels.py`).
+- The score is area with dead stones taken off: Chinese rules with agreement about the dead.
+  `Board.score` is Tromp-Taylor, where all stones live.
+- `useless_moves` can't gain a point of area, whoever moves first afterwards.
 """
 
 from dataclasses import dataclass
@@ -18,13 +19,13 @@ from mcts.play.dead_stones_kernels import SAFE_POINT, SAFE_STONE, SAFE_VACANT, p
 from mcts.rollouts.protocols import Rollouts
 from mcts.rollouts.uniform import UniformRollouts
 
-ROLLOUTS = 400  # on 19x19 a few hundredths of a second; the mean of a point is then known to 0.05
-AT_A_TIME = 20  # rollouts: boards that are held
+# A few hundredths of a second on 19x19; the mean of a point then has a standard error of 0.05.
+ROLLOUTS = 400
+AT_A_TIME = 20  # rollouts, each on a board of its own
 # Mean owner, from the stone's own view, below which a string counts as dead. At the end of 194
-# games of GNU Go against itself
-# uniform rollouts name the same dead stones as GNU Go in 187 with this; with -0.1 in 181, -0.3 in
-# 155, +0.2 in 169. Those of the
-# policy that ships do in 190, half of them and half uniform ones in 192.
+# games of GNU Go against itself, uniform rollouts name the same dead stones as GNU Go in 187 with
+# this value; with -0.1 in 181, -0.3 in 155, +0.2 in 169. Rollouts of the policy that ships do in
+# 190, half of them and half uniform ones in 192.
 DEAD = 0.0
 UNDECIDED = 0.9  # mean owner up to which a string may be in seki
 
@@ -42,15 +43,17 @@ class Judgement:
 
 
 def to_result(score: float) -> str:
-    """As SGF and GTP write it: B+3.5, W+0.5, 0."""
+    """Return the score as SGF and GTP write it: B+3.5, W+0.5, 0."""
     return "0" if score == 0 else f"{'B' if score > 0 else 'W'}+{abs(score):g}"
 
 
 def judge(
     board: Board, rollouts: Rollouts | None = None, *, count: int = ROLLOUTS, seed: int = 0
 ) -> Judgement:
-    """Each string's fate by that many rollouts, half of them uniform: what one kind misreads the
-    other often does not.
+    """Return each string's fate, found by `count` rollouts.
+
+    Half of them are uniform, all if `rollouts` is None: one kind often reads what the other
+    misreads.
     """
     owner = mean_owners(board, UniformRollouts(), count // 2 if rollouts else count, seed)
     if rollouts:
@@ -68,7 +71,7 @@ def judge(
             locked = abs(mean) < UNDECIDED and is_locked(board, string)
             fate["seki" if locked else "dead" if mean < DEAD else "alive"].append(string)
     after = without(board, points_of(fate["dead"]))
-    # taking what is dead gives liberties
+    # strings in seki may have gained liberties where dead stones were taken
     for string in [string for string in fate["seki"] if not is_locked(after, string)]:
         fate["seki"].remove(string)
         mean = board.colour_at(string[0]) * float(owner[list(string)].mean())
@@ -80,7 +83,7 @@ def judge(
 
 
 def strings(board: Board) -> list[tuple[int, ...]]:
-    """All strings of the board, in the order of their first points."""
+    """Return all strings of the board, in the order of their first points."""
     found: dict[tuple[int, ...], None] = {}
     for point in np.flatnonzero(board.colours()).tolist():
         if not any(point in string for string in found):
@@ -89,11 +92,10 @@ def strings(board: Board) -> list[tuple[int, ...]]:
 
 
 def is_locked(board: Board, string: tuple[int, ...]) -> bool:
-    """Seki, which random rollouts don't know: whoever takes a liberty of the string is in atari
-    and has captured nothing.
+    """Whether the string is in seki, which random rollouts do not understand.
 
-    At least one such move is an attacker's and adds to a string of his: a single stone thrown into
-    an eye locks nothing.
+    Whoever takes one of its liberties is in atari then and has captured nothing. At least one such
+    move is the attacker's and extends a string: a single stone thrown into an eye does not count.
     """
     colour = board.colour_at(string[0])
     liberties = board.liberties(string[0])
@@ -127,7 +129,7 @@ def without(board: Board, dead: list[int]) -> Board:
 def mean_owners(
     board: Board, rollouts: Rollouts, count: int = ROLLOUTS, seed: int = 0
 ) -> np.ndarray:
-    """Over rollouts with either player first in turn, float32 [points]."""
+    """Return mean owners over rollouts, float32 [points]; the colours take turns to move first."""
     boards, state = new_boards(AT_A_TIME, board.size), new_state(seed)
     balances, sums = np.zeros(AT_A_TIME, np.int32), np.zeros(VERTICES, np.int32)
     for done in range(0, count, AT_A_TIME):
@@ -140,15 +142,16 @@ def mean_owners(
 
 
 def safe_points(board: Board, colour: int) -> np.ndarray:
-    """uint8 [points]: what Benson's rule says, in the words of `dead_stones_kernels`."""
+    """Return uint8 [points]: safety by Benson's rule, with the values of the kernels."""
     safe = np.zeros(VERTICES, np.uint8)
     pass_alive(board.record, 0, colour, safe)
     return safe[vertices(board.size)]
 
 
 def useless_moves(board: Board, colour: int) -> np.ndarray:
-    """bool [points]: empty points where a stone of `colour` dies for sure, or fills own safe
-    territory with nothing to take.
+    """Return bool [points]: empty points where a stone of `colour` gains nothing.
+
+    It either dies for sure, or fills own safe territory with no stones to capture.
     """
     mine, theirs = safe_points(board, colour), safe_points(board, -colour)
     return (board.colours().ravel() == EMPTY) & ((theirs >= SAFE_POINT) | (mine == SAFE_VACANT))

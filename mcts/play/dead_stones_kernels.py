@@ -1,10 +1,9 @@
-"""Who lives: the unconditionally alive strings (Benson 1976), and the mean owner of each point
-over many rollouts.
+"""Strings that live whatever happens (Benson 1976), and the territory that is safe with them.
 
 A *region* of a colour is a connected set of points without its stones. A region is vital to a
-string that touches all of its empty points. Strings with two vital regions of which no neighbour
-dies live even if their owner passes for ever; where every empty point of such a region touches
-them, the opponent can't live inside either.
+string if all its empty points are liberties of the string. A string lives, even if its owner
+always passes, if two regions are vital to it and all strings around these live too. The opponent
+can't live inside a region whose surrounding strings all live.
 """
 
 import numpy as np
@@ -21,10 +20,10 @@ MAX_REGIONS = 362
 
 @kernel
 def pass_alive(boards, i, colour, safe):
-    """Fill `safe` uint8 [vertices] with what of board i belongs to `colour` whatever it does."""
+    """Fill `safe` uint8 [vertices]: what of board i belongs to `colour` without another move."""
     b = boards[i]
     region = np.zeros(VERTICES, np.uint16)  # number of the region of each vertex, from 1
-    empties = np.zeros((MAX_REGIONS, WORDS), np.uint64)  # of each region, as a set
+    empties = np.zeros((MAX_REGIONS, WORDS), np.uint64)  # bit set of each region
     sound = np.zeros(MAX_REGIONS, np.uint8)  # all strings around it live
     foreign = np.zeros(MAX_REGIONS, np.uint8)  # the opponent has stones in it
     lives = np.zeros(VERTICES, np.uint8)  # at heads
@@ -49,7 +48,7 @@ def pass_alive(boards, i, colour, safe):
     for v in range(VERTICES):
         if region[v] and b.colour[v] == -colour:
             foreign[region[v]] = 1
-        elif region[v]:  # one that touches no stone of ours may be an eye of the opponent
+        elif region[v]:  # a region that touches no stone of ours may be an eye of the opponent
             touched = False
             for d in range(4):
                 touched |= b.colour[ADJ[v, d]] == colour
@@ -64,9 +63,7 @@ def pass_alive(boards, i, colour, safe):
 
 @kernel
 def number_regions(b, colour, region, empties):
-    """Number the connected sets of points that hold no stone of `colour`; returns how many there
-    are.
-    """
+    """Number the regions of `colour` from 1 in `region`, and fill `empties`; return the count."""
     queue = np.empty(VERTICES, np.uint16)
     count = 0
     for first in range(VERTICES):
@@ -93,9 +90,7 @@ def number_regions(b, colour, region, empties):
 
 @kernel
 def vital_regions(b, h, count, sound, empties):
-    """How many sound regions have all their empty points among the liberties of the string with
-    head h; counts to 2.
-    """
+    """Count the sound regions that are vital to the string with head h, up to 2."""
     found = 0
     for r in range(1, count + 1):
         if sound[r]:

@@ -58,6 +58,7 @@ def encode_wants(store, boards, on_board, chosen, packed, to_play, steps, words)
     for n in range(len(chosen) - 1, -1, -1):
         if chosen[n] != on_board:
             set_board(store, boards, 1, store.wants[chosen[n]].edge)
+            on_board = chosen[n]
         encode(b, b.to_play, packed[n], steps, words)
         to_play[n] = b.to_play
 

@@ -1,1 +1,1 @@
-"""What serves `analyze_game.py`: rows, table and SGF of an analysed game."""
+"""What serves `analyze_game.py`: its options, the game, the files, the table."""

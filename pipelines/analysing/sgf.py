@@ -1,18 +1,18 @@
-"""An analysed game as SGF: the first one of the file as it was given, with its own comments and
-variations, and ours beside them.
+"""An analysed game as SGF: the first game of the file with its own comments, and ours added.
 
-    annotated(content, record, rows, end)    SGF text, and whether it is the author's; rows as in `rows.py`
+    annotated(content, record, rows, end)    rows and end as in `mcts/play/analysis.py`
 
-What is added, beside what the author wrote and never over it:
+These properties are added. Nothing that the author wrote is replaced.
 
     C      of each analysed move: how the position stood before it, what it cost, what was preferred
-    SBKV   of each analysed position: Black's chance to win in per cent, from which Sabaki draws its graph
-    LB     "A" on what was preferred to the next move
+    SBKV   of each analysed position: Black's chance to win in per cent, for Sabaki's graph
+    LB     "A" on the move that was preferred to the next one
     BM     of a move that cost 10% or more (BM[2] from 25%), DO from 5%; TR on its stone
-    and what was preferred to such a move as a variation, with Black's chance after it
 
-A record that a strict reader can't follow move for move is written anew, without what its author
-wrote beside the moves.
+A move that cost 5% or more also gets a variation: the preferred moves, with Black's chance.
+
+If a strict reader can't follow the record move for move, the game is written anew, without the
+author's comments and variations.
 """
 
 import re
@@ -34,6 +34,7 @@ MARKS = ("CR", "MA", "SL", "SQ", "TR")  # of a point, which has at most one of t
 def annotated(
     content: bytes, record: GameRecord, rows: list[Row], end: Row | None
 ) -> tuple[str, bool]:
+    """Return the SGF text, and whether it is the author's file with additions."""
     game = as_given(content, record)
     given = game is not None
     if game is None:
@@ -54,7 +55,7 @@ def annotated(
 
 
 def as_given(content: bytes, record: GameRecord) -> sgf.Sgf_game | None:
-    """The game as it is in the file; None where its moves are not those of the record."""
+    """Return the game as it is in the file; None if its moves are not those of the record."""
     declared = re.search(rb"CA\[([^\]]*)\]", content[:4000])
     try:
         game = sgf.Sgf_game.from_string(
@@ -75,9 +76,7 @@ def as_given(content: bytes, record: GameRecord) -> sgf.Sgf_game | None:
 
 
 def annotate(node: Any, row: Row, size: int) -> None:
-    """What is said of a move, on its node and on the one before, which shows the position that it
-    was played in.
-    """
+    """Add what is said of a move to its node, and to the node before, which shows its position."""
     add_comment(node, comment(row))
     costly = (row["loss"] or 0) >= COSTLY
     if costly:
@@ -123,9 +122,7 @@ def add_label(node: Any, move: str, size: int) -> None:
 
 
 def add_line(node: Any, row: Row, size: int) -> None:
-    """What was preferred to the move of the row, and what was expected to follow, beside what was
-    played.
-    """
+    """Add the preferred move of the row, and what was expected to follow, as a variation."""
     colour = BLACK if row["colour"] == "B" else -BLACK
     for k, move in enumerate(row["line"]):
         node = node.new_child()
@@ -151,7 +148,8 @@ def comment(row: Row) -> str:
         parts.append(f"The move costs {cost(row)}.")
     if row["prior"] is not None:
         parts.append(
-            f"Policy: {share(row['prior'])}, choice number {row['rank']}, surprise {row['surprise']:.1f} bits."
+            f"Policy: {share(row['prior'])}, choice number {row['rank']}, "
+            f"surprise {row['surprise']:.1f} bits."
         )
     if row["best"] != row["move"]:
         after = (
@@ -166,7 +164,7 @@ def comment(row: Row) -> str:
 
 
 def cost(row: Row) -> str:
-    """In words: below zero the search had thought too little of a move."""
+    """Return the cost in words; below zero the search had underestimated the move."""
     percent = 50 * row["loss"]
     if percent >= 0.05:
         points = f" and {row['points']:.1f} points" if (row["points"] or 0) >= 0.05 else ""

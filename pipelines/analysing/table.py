@@ -1,25 +1,51 @@
-"""An analysis as a table and a few sentences.
+"""An analysis as figures for a file, as a table and as a few sentences.
 
-Rows are those of `rows.py`; columns that no row fills are left out.
+Rows are those of `mcts/play/analysis.py`. Columns that no row fills are left out.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from data.records.record import GameRecord
+from mcts.play.analysis import Analysis, Row
 from pipelines.shell.console import console, make_table
 
 COSTLY = 0.1  # of the mover's value, from -2 to +2: five per cent of chance
 BAD = 2 * COSTLY  # as SGF marks bad moves
 VERY_BAD = 5 * COSTLY
 MISTAKES = 10  # in the list of the worst
+SCALES = (  # of the JSON, whose figures are as the search has them
+    "In this file value, net, rollouts and best_value are Black's, from -1 to +1: "
+    "a chance is 50 * (value + 1) per cent.",
+    "loss is of the mover's value, from -2 to +2; score is Black's points ahead; "
+    "end is the position after the last move.",
+)
 TRUST = (
-    "How far to trust it: the nets are young and misread fights and the ends of games; a cost below five per cent says little, "
-    "and more thinking (seconds=) says more."
+    "How far to trust it: the nets are young and misread fights and the ends of games; "
+    "a cost below five per cent says little, and more thinking (seconds=) says more."
 )
 NO_SCORE = "No score: it is the mean of rollouts, and this search does without them."
 
-Row = dict[str, Any]
 Column = tuple[str, Callable[[Row], str]]
+
+
+def figures(
+    path: Path, record: GameRecord, komi: float, komi_known: bool, analysis: Analysis
+) -> dict[str, Any]:
+    """Return everything that the JSON file holds."""
+    found: dict[str, Any] = {
+        "game": str(path),
+        "black": record.black_name,
+        "white": record.white_name,
+        "komi": komi,
+        "komi_known": komi_known,
+        "result": record.result,
+        "moves": analysis.rows,
+        "end": analysis.end,
+    }
+    found["legend"] = [*SCALES, *legend(found)]
+    return found
 
 
 def chance(value: float | None) -> str:
@@ -31,12 +57,12 @@ def share(value: float | None) -> str:
 
 
 def lead(score: float | None) -> str:
-    """Such as B+3.5; a mean of rollouts has a digit behind the point, whatever it is."""
+    """Return such as B+3.5: a mean of rollouts always has one decimal."""
     return "" if score is None else f"{'B' if score > 0 else 'W'}+{abs(score):.1f}"
 
 
 def change(value: float | None, unit: str = "") -> str:
-    """With its sign, and without that of a zero."""
+    """Return the number with its sign; zero has +."""
     return "" if value is None else f"{round(value, 1) + 0.0:+.1f}{unit}"
 
 
@@ -86,29 +112,34 @@ def has(found: dict[str, Any], key: str) -> bool:
 
 
 def legend(found: dict[str, Any]) -> list[str]:
-    """What the columns say, as far as they are there, and how far to trust them."""
+    """Explain the columns that are there, and how far to trust them."""
     texts = []
     if has(found, "value"):
         texts.append(
-            "B wins: Black's chance before the move, by the search (net, rollouts: by these alone); "
-            "cost: what the move took off its player's chance, below 0 the search had thought too little of it."
+            "B wins: Black's chance before the move, by the search (net, rollouts: by these alone);"
+            " cost: what the move took off its player's chance, below 0 the search had thought "
+            "too little of it."
         )
         texts.append(
-            "score: who leads by how many points, the mean of rollouts less komi; points: what the move took off its player's, "
+            "score: who leads by how many points, the mean of rollouts less komi; "
+            "points: what the move took off its player's, "
             "uncertain by about 8 at 150 simulations a move and by 2 at 1,500."
             if has(found, "score")
             else NO_SCORE
         )
     texts.append(
-        "policy: how likely a move is to the policy net; rank: its place there; bits: surprise, -log2 of policy; "
-        "preferred: the program's own choice, how likely the policy net finds it, Black's chance after it, and what follows."
+        "policy: how likely a move is to the policy net; rank: its place there; "
+        "bits: surprise, -log2 of policy; preferred: the program's own choice, "
+        "how likely the policy net finds it, Black's chance after it, and what follows."
     )
     return [*texts, *([TRUST] if has(found, "value") else [])]
 
 
 def conclusions(rows: list[Row], end: Row | None) -> list[str]:
-    """A few sentences: how it stands at the end, how often each player found the policy's first
-    choice, and what cost most.
+    """Return a few sentences.
+
+    They tell how the game stands at the end, how often each player played the policy's first
+    choice, and which moves cost most.
     """
     texts = []
     if end and (end["counted"] or end["value"] is not None):
@@ -122,8 +153,10 @@ def conclusions(rows: list[Row], end: Row | None) -> list[str]:
                 if row["colour"] == key and row["surprise"] is not None
             ]
             first, five = (sum(rank <= k for rank in ranks) / len(ranks) for k in (1, 5))
-            texts.append(f"{name}: {first:.0%} of moves are the policy's first choice, {five:.0%} among five; "
-                         f"{sum(bits) / len(bits):.2f} bits of surprise a move")  # fmt: skip
+            texts.append(
+                f"{name}: {first:.0%} of moves are the policy's first choice, {five:.0%} among "
+                f"five; {sum(bits) / len(bits):.2f} bits of surprise a move"
+            )
     costly = sorted(
         (row for row in rows if (row["loss"] or 0) >= COSTLY), key=lambda row: -row["loss"]
     )
@@ -138,7 +171,7 @@ def mistake(row: Row) -> str:
 
 
 def verdict(row: Row) -> str:
-    """How a position stands, in words."""
+    """Say in words how a position stands."""
     if row["counted"]:
         return f"the game is over: {row['counted']} with dead stones taken off."
     inner = [

@@ -17,9 +17,9 @@ import numpy as np
 
 from data.game.coords import BLACK, PASS, from_gtp, to_gtp
 from data.records.record import GameRecord
-from mcts.play.positions import replay
+from mcts.play.analysis import Analysis
+from mcts.play.replay import replay
 from mcts.search.protocols import Candidate
-from pipelines.analysing.rows import Analysis
 from pipelines.analysing.table import share
 from pipelines.drawing.figure import COLOURS, FAINT, GRID, INK, PAPER_WHITE
 from pipelines.drawing.fonts import families

@@ -1,1 +1,1 @@
-"""From a configuration to a program that plays."""
+"""From options to a program that plays: nets, thinkers, the player of a GTP engine."""

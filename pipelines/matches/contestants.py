@@ -20,8 +20,8 @@ from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 
-from pipelines import play_gtp
-from pipelines.engine.thinkers import thinker_options
+from pipelines.engine.net_files import find_nets
+from pipelines.engine.options import GtpOptions, read_options
 from pipelines.matches.fixtures import Contestant, MatchError
 from pipelines.matches.options import MatchOptions
 from pipelines.shell.configuration import CONF, plain
@@ -83,15 +83,18 @@ def own_settings(overrides: list[str], name: str) -> dict[str, Any]:
     started = GlobalHydra.instance().is_initialized()
     try:
         with nullcontext() if started else initialize_config_dir(str(CONF), version_base="1.3"):
-            options = play_gtp.checked(plain(compose("play_gtp", quoted("play_gtp", overrides))))
-        chosen = thinker_options(options)
+            composed = compose("play_gtp", quoted("play_gtp", overrides))
+            options = read_options(GtpOptions, plain(composed))
+        files = find_nets(options)
     except (ValueError, HydraException) as error:
         raise MatchError(f"{name}: {explain(error) or error}") from None
-    nets = {kind: getattr(chosen, kind) for kind in NETS}
+    nets = {kind: getattr(files, kind) for kind in NETS}
     # threads are a matter of the machine
-    search = {key: value for key, value in asdict(chosen.search).items() if key != "threads"}
+    search = {key: value for key, value in asdict(options.search).items() if key != "threads"}
     manners = {
-        key: value for key, value in options.items() if key not in NO_MATTER and key not in nets
+        key: value
+        for key, value in asdict(options).items()
+        if key not in NO_MATTER and key not in nets
     }
     contents = {kind: path and fingerprint(path) for kind, path in nets.items()}
     return {"search": search, "manners": manners, "nets": contents}

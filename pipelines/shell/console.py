@@ -3,7 +3,7 @@
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -138,6 +138,26 @@ class BuildProgress:
                 if count
             ]
         )
+
+
+@contextmanager
+def progress(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a function of (done, total) that shows progress; its first call begins, total ends."""
+    shown = BuildProgress()
+    begun = False
+
+    def watch(done: int, total: int) -> None:
+        nonlocal begun
+        if not begun:
+            begun = True
+            shown.begin(what, total, unit)
+        if done > shown.done:
+            shown.advance(done - shown.done)
+        if done == total:
+            shown.end()
+
+    with shown:
+        yield watch
 
 
 def clock(seconds: float) -> str:

@@ -16,11 +16,11 @@ from data.game.board import Board
 from data.game.coords import BLACK, WHITE, from_gtp
 from data.records.record import GameRecord
 from data.records.sgf import ReadOptions, read_games
-from mcts.play.policy_player import sensible_moves
+from mcts.play.analysis import Analysis
+from mcts.play.judgement import sensible_moves
 from mcts.search.protocols import Candidate, Limits, Report, Watch
 from pipelines import analyze_game
-from pipelines.analysing.rows import Analysis
-from pipelines.analyze_game import GameError
+from pipelines.analysing.game import GameError, read_game
 from pipelines.drawing import fonts
 from pipelines.drawing.game_board import moment_of
 from pipelines.shell.command_line import first_word_is
@@ -78,7 +78,7 @@ def config(tmp_path: Path, *overrides: str) -> Any:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyze_game.Thinkers, "__call__", lambda self, size: Known())
+    monkeypatch.setattr(analyze_game.ThinkerMaker, "__call__", lambda self, size: Known())
 
 
 @pytest.mark.usefixtures("known")
@@ -169,7 +169,7 @@ def test_the_score_and_the_points_lost(
             owner = np.full(81, 1 - 0.1 * board.ply, np.float32)
             return replace(super().think(board, *others, **more), owner=owner)
 
-    monkeypatch.setattr(analyze_game.Thinkers, "__call__", lambda self, size: Scored())
+    monkeypatch.setattr(analyze_game.ThinkerMaker, "__call__", lambda self, size: Scored())
     found = analyze_game.run(config(tmp_path))
     scores = [row["score"] for row in (*found["moves"], found["end"])]
     assert scores == pytest.approx([81 * (1 - 0.1 * k) - 6.5 for k in range(6)])
@@ -232,8 +232,9 @@ def test_a_komi_that_is_not_known_is_not_shown_as_if_it_were(
 
 @pytest.mark.usefixtures("known")
 def test_what_its_author_wrote_beside_the_game_stays(tmp_path: Path) -> None:
-    """Comments in front of ours, variations beside ours; what was preferred to a costly move can
-    be clicked through.
+    """The author's comments stand before ours, and variations beside ours.
+
+    What was preferred to a costly move can be clicked through.
     """
     analyze_game.run(config(tmp_path))
     game = sgf.Sgf_game.from_bytes((tmp_path / "out" / "a game.analysis.sgf").read_bytes())
@@ -296,8 +297,9 @@ def test_passes_that_end_the_game_cost_nothing_and_tell_the_score(
 
 @pytest.mark.usefixtures("known")
 def test_handicap_stones_are_paid_for_where_area_is_counted(tmp_path: Path) -> None:
-    """Else a finished game would be told to have ended otherwise than its players counted: here 26
-    points of territory and 36.
+    """Without them, a finished game would get another result than its players counted.
+
+    Here there are 26 points of territory and 36.
     """
     walls = "".join(f";W[e{row}];B[d{row}]" for row in "abcdefgh") + ";W[ei]"
     for rules, result in (("Japanese", "W+10.5"), ("Chinese", "W+11.5"), ("NZ", "W+9.5")):
@@ -416,9 +418,7 @@ def test_names_that_no_font_writes_are_colours_in_the_chart(
 
 
 def test_a_font_that_was_installed_since_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Matplotlib keeps its list of fonts from an earlier run; here one from which the font is
-    missing.
-    """
+    """Matplotlib keeps its list of fonts from an earlier run; the font is missing there."""
     from matplotlib import font_manager
 
     for known in (fonts.families, fonts.characters, fonts.look_for_new):
@@ -543,7 +543,7 @@ def test_board_adds_a_picture_and_leaves_the_figures_as_they_are(tmp_path: Path)
 
 def test_the_board_is_that_before_the_move_and_shares_add_up(tmp_path: Path) -> None:
     config(tmp_path)
-    record = analyze_game.read_game(tmp_path / "a game.sgf")
+    record = read_game(tmp_path / "a game.sgf")
     rows = [
         {"number": n, "move": "A1", "loss": loss} for n, loss in ((2, 0.3), (3, 0.8), (4, None))
     ]

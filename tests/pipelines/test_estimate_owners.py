@@ -1,6 +1,4 @@
-"""Who owned what when a game was over: against games whose end leaves no doubt, and files that are
-not what they should be.
-"""
+"""Who owned what when a game was over: games whose end leaves no doubt, and unfit files."""
 
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,12 @@ from data.dataset.layout import DatasetError
 from data.dataset.owners import SURE, read_owners
 from data.game.coords import PASS
 from data.loading.datamodule import GoDataModule
+from mcts.rollouts.owners import believed
 from models.learning.value_module import ValueModule
 from models.nets.value_net import ResidualValueNet
 from pipelines import build_dataset, estimate_owners
 from pipelines.shell.configuration import CONF
+from pipelines.shell.options import OptionError
 from tests.support.builds import edited
 from tests.support.tiny_dataset import make_dataset
 
@@ -50,9 +50,7 @@ def build(folder: Path, records: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def walled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One game, passed out: a wall from top to bottom, Black's to the left, and one dead black
-    stone to the right.
-    """
+    """A finished game: a wall from top to bottom, Black's to the left, a dead stone to the right."""
     folder = tmp_path_factory.mktemp("walled")
     (folder / "records").mkdir()
     black = [(row, WALL - 1) for row in range(9)] + [DEAD]
@@ -81,21 +79,22 @@ def test_a_divided_board_is_owned_as_it_is_divided(walled: Path) -> None:
 
 def test_rollouts_that_end_as_the_game_did_are_believed() -> None:
     leads = np.array([20.0, 3.5, -1.0, -30.0])
-    counted = estimate_owners.believed(leads, 1, 3.5, 8.0)
+    counted = believed(leads, 1, 3.5, 8.0)
     assert counted.sum() == pytest.approx(1) and counted.argmax() == 1
     assert counted[0] / counted[1] == pytest.approx(np.exp(-0.5 * (16.5 / 8) ** 2))
     # White won, nobody knows by how much
-    resigned = estimate_owners.believed(leads, -1, np.nan, 8.0)
+    resigned = believed(leads, -1, np.nan, 8.0)
     assert resigned[2] == resigned[3] > resigned[1] > resigned[0]
     # none ends so: the nearest is all there is
-    lost = estimate_owners.believed(np.array([-500.0, -900.0]), 1, np.nan, 8.0)
+    lost = believed(np.array([-500.0, -900.0]), 1, np.nan, 8.0)
     assert lost[0] == pytest.approx(1) and np.isfinite(lost).all()
-    assert np.allclose(estimate_owners.believed(leads, 1, 3.5, 1e9), 0.25)
+    assert np.allclose(believed(leads, 1, 3.5, 1e9), 0.25)
 
 
 def lead(folder: Path, header: str, doubt: float = 1.0, setup: str = "") -> float:
-    """Black's area less White's by the owners of an open game: few stones, and rollouts that end
-    in all ways.
+    """Return Black's area less White's, by the owners of an open game.
+
+    It has few stones, and rollouts that end in all ways.
     """
     folder.mkdir()
     (folder / "records").mkdir()
@@ -189,7 +188,7 @@ def test_files_that_are_not_this_datasets_owners(tmp_path: Path, walled: Path) -
      "owners=/nowhere/there/owners.h5"],
 )  # fmt: skip
 def test_wrong_values_are_refused(walled: Path, wrong: str) -> None:
-    with pytest.raises(estimate_owners.OwnerError, match=wrong.split("=")[0]):
+    with pytest.raises((OptionError, estimate_owners.OwnerError), match=wrong.split("=")[0]):
         run(f"dataset={walled}", wrong)
 
 

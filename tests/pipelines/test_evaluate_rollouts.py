@@ -15,12 +15,13 @@ from data.game.coords import PASS
 from data.patterns.files import PatternWeights, read_patterns, write_patterns
 from data.patterns.harvest import harvest
 from data.patterns.vocabulary import first_of_slots
-from mcts.play.rollout_player import AT_A_TIME, RolloutPlayer
+from mcts.play.thinkers.rollout import AT_A_TIME, RolloutThinker
 from mcts.rollouts.tree_policy import PatternPriors
 from mcts.rollouts.uniform import UniformRollouts
 from mcts.search.protocols import Limits
 from pipelines import evaluate_rollouts
 from pipelines.shell.configuration import CONF
+from pipelines.shell.options import OptionError
 from tests.support.tiny_dataset import make_dataset
 
 
@@ -46,7 +47,7 @@ def ran(tmp_path: Path, *overrides: str) -> dict[str, Any]:
 def test_the_player_takes_what_it_can_capture() -> None:
     board = Board(5, komi=0.5)
     board.setup(black=[7, 11, 13, 2], white=[12, 20, 21])  # 12 has one liberty, 17
-    report = RolloutPlayer(UniformRollouts(), 5).think(board, Limits(simulations=800))
+    report = RolloutThinker(UniformRollouts(), 5).think(board, Limits(simulations=800))
     assert report.best.move == 17 and report.best.visits > report.simulations / len(
         report.candidates
     )
@@ -55,9 +56,7 @@ def test_the_player_takes_what_it_can_capture() -> None:
 
 
 def test_what_the_policy_would_play_is_looked_at_longer(made: tuple[Path, Path]) -> None:
-    """A policy that thinks alike of all moves changes nothing, and one that is sure of one changes
-    what little is known.
-    """
+    """A policy without preferences changes nothing; one that is sure of a move gets it tried."""
 
     class Sure:
         def __init__(self, odds: list[float]):
@@ -67,7 +66,7 @@ def test_what_the_policy_would_play_is_looked_at_longer(made: tuple[Path, Path])
             return self.all
 
     def visits(odds: Sure | None, simulations: int = 200) -> dict[int, int]:
-        report = RolloutPlayer(UniformRollouts(), 5, odds=odds).think(
+        report = RolloutThinker(UniformRollouts(), 5, odds=odds).think(
             Board(5, komi=0.5), Limits(simulations=simulations)
         )
         return {candidate.move: candidate.visits for candidate in report.candidates}
@@ -82,7 +81,7 @@ def test_what_the_policy_would_play_is_looked_at_longer(made: tuple[Path, Path])
 def test_the_player_passes_where_nothing_is_left_or_the_game_is_won() -> None:
     board = Board(5, komi=0.5)
     board.setup(black=[p for p in range(25) if p not in (0, 12)])
-    player = RolloutPlayer(UniformRollouts(), 5)
+    player = RolloutThinker(UniformRollouts(), 5)
     assert [c.move for c in player.think(board, Limits(simulations=20)).candidates] == [PASS]
     board = Board(5, komi=0.5)
     board.play(12)
@@ -91,7 +90,7 @@ def test_the_player_passes_where_nothing_is_left_or_the_game_is_won() -> None:
 
 
 def test_the_player_stops_when_told_and_repeats_itself() -> None:
-    player, board = RolloutPlayer(UniformRollouts(), 5), Board(5)
+    player, board = RolloutThinker(UniformRollouts(), 5), Board(5)
     stop = Limits()
     seen = []
 
@@ -139,7 +138,7 @@ def test_nothing_to_do_and_wrong_numbers_are_one_line(
         (["rollouts=0"], "rollouts=0"),
         (["opening=30"], "opening=30"),
         (["komi=x"], "komi=x"),
-        (["rollout=null"], "rollout=None"),
+        (["rollout=null"], "rollout=null"),
     ):
-        with pytest.raises(evaluate_rollouts.RolloutError, match=word):
+        with pytest.raises(OptionError, match=word):
             ran(tmp_path, f"rollout={made[1]}", *overrides)

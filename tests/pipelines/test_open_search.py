@@ -1,6 +1,4 @@
-"""A search for programs: the lines of `mcts/README.md` run as they stand, and what can't be opened
-is named.
-"""
+"""A search for programs: the lines of `mcts/README.md` run, and errors name what is wrong."""
 
 import re
 from pathlib import Path
@@ -9,7 +7,8 @@ import pytest
 
 from mcts.search.params import SearchParams
 from mcts.search.search import Search
-from pipelines.engine.thinkers import NoSuchNet, open_search
+from pipelines.engine.net_files import NoSuchNet
+from pipelines.engine.thinkers import open_search
 from pipelines.shell.environment import ROOT
 from pipelines.shell.options import OptionError
 

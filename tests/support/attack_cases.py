@@ -270,11 +270,11 @@ class Uses:
 
     def owners(self, path: Path) -> None:
         from data.dataset.file import DatasetFile
-        from pipelines.estimate_owners import compare, estimate
+        from mcts.rollouts.owners import compare, estimate
 
         file = DatasetFile(path)
-        options = {"rollouts": 1, "doubt": 8, "threads": 1, "seed": 1}
-        compare(file, estimate(file, self.policy, options)[1])
+        _, leads = estimate(file, self.policy, rollouts=1, doubt=8, threads=1, seed=1)
+        compare(file, leads)
 
     def evaluate(self, path: Path) -> None:
         from data.dataset.file import DatasetFile

@@ -1,7 +1,7 @@
-"""What a controller, a clock, a net or the system can do to the engine: fuzzed lines, broken nets,
-closed and full outputs.
+"""What a controller, a clock, a net or the system can do to the engine.
 
-All is drawn from seeds. The fast set does a small part; `-m slow` does the rest.
+Fuzzed lines, broken nets, closed and full outputs, all drawn from seeds. The fast set does a small
+part; `-m slow` does the rest.
 """
 
 import os
@@ -18,8 +18,9 @@ from data.features.alphago48 import PlaneEncoder
 from data.game.board import Board
 from data.game.coords import BLACK, WHITE, from_gtp, to_gtp
 from mcts.play.clock import TimeRules
-from mcts.play.player import Manners, Player
-from mcts.play.policy_player import PolicyPlayer
+from mcts.play.manners import Manners
+from mcts.play.player import Player
+from mcts.play.thinkers.policy import PolicyThinker
 from mcts.search.fakes import Broken, Bursts, FakePolicy, FakeValue, Late, Silent, Uneven, Wrapped
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Net
@@ -79,7 +80,7 @@ def ask_all(lines: Iterator[str], talk: Talk) -> None:
 
 def attack_with_lines(count: int, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    thinker = PolicyPlayer(FakePolicy({0: 0.3}), FakeValue(), seed=seed) if seed % 2 else None
+    thinker = PolicyThinker(FakePolicy({0: 0.3}), FakeValue(), seed=seed) if seed % 2 else None
     ask_all(damaged_lines(count, seed), Talk(thinker=thinker, agreed=seed % 3 != 0))
     assert not list(folder.iterdir())
 
@@ -139,7 +140,7 @@ SAID = (
 
 
 def play_against(kind: str, which: str, lam: float) -> None:
-    """Six moves of a game: two with time, two in time trouble, two with a clock that has run out."""
+    """Play six moves: two with time, two in time trouble, two with a clock that has run out."""
     policy, value = (
         FakePolicy({12: 0.5}),
         FakeValue(lambda own, other: float(own.sum() - other.sum()) / 25),
@@ -228,7 +229,7 @@ def test_with_no_time_left_the_engine_plays_what_the_policy_net_plays() -> None:
     A clock that says 0 may mean 0.9 s.
     """
     from models.answering.open import open_net
-    from pipelines.engine.thinkers import PRETRAINED
+    from pipelines.engine.net_files import PRETRAINED
 
     plays = "".join(
         f"play {colour} {move}\n" for colour, move in zip(OPENING[::2], OPENING[1::2], strict=True)

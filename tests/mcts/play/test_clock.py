@@ -1,5 +1,6 @@
-"""Clocks: nobody loses on time, whatever thinking costs beyond its plan; and the middle game gets
-the most.
+"""Clocks: nobody loses on time, whatever moves cost beyond their plan.
+
+The middle game gets the most time.
 """
 
 import math
@@ -32,8 +33,9 @@ def overshoot(random: np.random.Generator) -> float:
 def play(
     rules: TimeRules, random: np.random.Generator, *, moves: int, told: bool
 ) -> tuple[Clock, list[float]]:
-    """One player's game in virtual time; `told` as with a server, which says what is left in whole
-    seconds.
+    """Play one player's game in virtual time.
+
+    `told`: a server tells what is left, in whole seconds.
     """
     engine, referee = Clock(rules), Clock(rules, unseen=0.0)
     plans = []
@@ -71,8 +73,9 @@ def test_200_games_of_one_second_are_not_lost_on_time() -> None:
 
 
 def test_a_machine_that_slept_once_still_thinks() -> None:
-    """One stall of half a minute, with minutes left, is no reason to play on without thinking; a
-    cost that is always there is.
+    """One stall of half a minute, with minutes left, does not make later moves hasty.
+
+    A cost that comes with every move does.
     """
     clock = Clock(TimeRules("absolute", 300.0))
     for k in range(40):

@@ -1,6 +1,4 @@
-"""Who lives: Benson's rule against random attacks, and dead stones against what GNU Go said of its
-own games.
-"""
+"""Who lives: Benson's rule against random attacks, dead stones against GNU Go's judgement."""
 
 import re
 import tarfile
@@ -219,8 +217,9 @@ LOCKED = """
 
 
 def test_what_is_dead_is_off_the_board_when_a_lock_is_looked_at() -> None:
-    """White can't move in at the top without being in atari, as in a seki, until it takes the two
-    stones within. Then it can.
+    """White can't move in at the top without being in atari, as in a seki.
+
+    It can once it has taken the two stones within.
     """
     board, _ = board_from(LOCKED)
     corner, within = tuple(board.string(1)), tuple(board.string(17))
@@ -230,8 +229,9 @@ def test_what_is_dead_is_off_the_board_when_a_lock_is_looked_at() -> None:
 
 
 def sample_games(count: int) -> list[tuple[Board, list[int], str]]:
-    """Final positions of the games that ship, the dead stones that GNU Go named three times over,
-    and the result.
+    """Return final positions of the games that ship, their dead stones and results.
+
+    GNU Go named the dead stones three times over.
     """
     found = []
     with tarfile.open(GAMES) as archive:

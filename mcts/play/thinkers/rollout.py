@@ -1,12 +1,11 @@
-"""`RolloutPlayer`: a thinker without a tree.
+"""`RolloutThinker`: a thinker without a tree, which values a move by rollouts behind it.
 
-A move is worth what rollouts behind it come to; the better ones get more of them.
+Better moves get more rollouts. The next move to try is the one with the highest upper bound of its
+value (UCB1, Auer 2002); it gets a few rollouts. Moves that the rollout policy itself prefers are
+tried longer, less so the more is known of them (progressive bias, Chaslot 2008). A uniform policy
+has no preferences, and then the bias changes nothing.
 
-Which move is tried next is decided by the upper end of what it may be worth (UCB1, Auer 2002), a
-few rollouts at a time. What the policy itself would rather play is looked at longer, less so the
-more is known of it (progressive bias, Chaslot 2008); where it thinks alike of all moves, as the
-uniform one does, nothing changes. This measures rollout policies: two such players differ in
-nothing but theirs.
+This measures rollout policies: two such thinkers differ in nothing but theirs.
 """
 
 import math
@@ -19,27 +18,26 @@ from data.base.random_kernels import new_state
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards, to_vertex, vertices
 from data.game.coords import PASS
-from mcts.play.policy_player import choose_from
-from mcts.rollouts.protocols import Rollouts
+from mcts.play.judgement import choose_from
+from mcts.rollouts.threads import Rollouts
 from mcts.rollouts.uniform_kernels import is_sensible
 from mcts.search.protocols import Candidate, Limits, Report, Watch
 
 AT_A_TIME = 4  # rollouts of one move
 WIDTH = 0.5  # of the interval: times the square root of log(all) / tried
-# rollouts: times what a move's probability is above that of all alike, as if so many had been won
-# besides
+# Rollouts that a move counts as won from the beginning, times (its probability - the mean one).
 BIAS = 10.0
 
 
 class Odds(Protocol):
-    """Such as `PatternPriors` of the same policy."""
+    """Probabilities of moves, such as `PatternPriors` of the same policy."""
 
     def odds(self, record: np.ndarray) -> np.ndarray:
-        """Probabilities of a board's moves, float32 [points]."""
+        """Return probabilities of a board's moves, float32 [points]."""
         ...
 
 
-class RolloutPlayer:
+class RolloutThinker:
     def __init__(
         self,
         rollouts: Rollouts,
@@ -92,8 +90,9 @@ class RolloutPlayer:
         return self.think(board, Limits(seconds=seconds))
 
     def moves(self, board: Board) -> list[int]:
-        """Legal moves that fill no own eye; a pass where there are none, or where it wins after
-        the opponent's.
+        """Return legal moves that fill no own eye.
+
+        Only a pass is left if there are none, or if the opponent has passed and passing wins.
         """
         colour = board.to_play
         if board.moves and board.moves[-1][0] == PASS and board.score() * colour > 0:
@@ -107,7 +106,7 @@ class RolloutPlayer:
         return sensible or [PASS]
 
     def bias(self, board: Board, moves: list[int]) -> np.ndarray:
-        """Rollouts that each move counts as won, or below 0 lost, from the beginning."""
+        """Return the rollouts that each move counts as won from the beginning (below 0: lost)."""
         if self.odds is None or moves == [PASS]:
             return np.zeros(len(moves))
         odds = self.odds.odds(board.record)[moves]
@@ -123,7 +122,7 @@ class RolloutPlayer:
         )
 
     def play(self, record: np.ndarray, colour: int, komi: float) -> float:
-        """How many of some rollouts `colour` wins; half of those that are drawn."""
+        """Run `AT_A_TIME` rollouts; return how many `colour` wins, drawn ones counting half."""
         self.boards[:] = record[0]
         balances = np.zeros(AT_A_TIME, np.int32)
         self.rollouts.run(self.boards, 0, AT_A_TIME, balances, self.owners, self.state)

@@ -1,0 +1,1 @@
+"""Thinkers without a search: a policy net, rollouts, or random sensible moves."""
