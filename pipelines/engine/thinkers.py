@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 from mcts.search.params import SearchParams
 from pipelines.engine.net_files import SHIPPED, check_same, find_nets, net_path
 from pipelines.engine.options import ThinkerOptions, read_options
-from pipelines.shell.configuration import plain
+from pipelines.shell.configuration import CONF, plain
 from pipelines.shell.options import OptionError
-from pipelines.shell.script import CONF
 
 # Names of things that take a second to import: a GTP engine answers before.
 if TYPE_CHECKING:

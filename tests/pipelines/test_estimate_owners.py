@@ -17,8 +17,8 @@ from mcts.rollouts.owners import believed
 from models.learning.value_module import ValueModule
 from models.nets.value_net import ResidualValueNet
 from pipelines import build_dataset, estimate_owners
+from pipelines.shell.configuration import CONF
 from pipelines.shell.options import OptionError
-from pipelines.shell.script import CONF
 from tests.support.builds import edited
 from tests.support.tiny_dataset import make_dataset
 

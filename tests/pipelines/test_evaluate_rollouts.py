@@ -20,8 +20,8 @@ from mcts.rollouts.tree_policy import PatternPriors
 from mcts.rollouts.uniform import UniformRollouts
 from mcts.search.protocols import Limits
 from pipelines import evaluate_rollouts
+from pipelines.shell.configuration import CONF
 from pipelines.shell.options import OptionError
-from pipelines.shell.script import CONF
 from tests.support.tiny_dataset import make_dataset
 
 

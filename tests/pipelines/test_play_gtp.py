@@ -17,9 +17,8 @@ from pipelines.engine.net_files import NoSuchNet, find_nets
 from pipelines.engine.options import GtpOptions, read_options
 from pipelines.engine.player import make_player
 from pipelines.engine.thinkers import ThinkerMaker
-from pipelines.shell.configuration import plain
+from pipelines.shell.configuration import CONF, plain
 from pipelines.shell.options import OptionError
-from pipelines.shell.script import CONF
 from tests.support.ctrl_c import hear_ctrl_c
 from tests.support.paths import ROOT
 
