@@ -32,10 +32,10 @@ from data.features.alphago48 import GameEncoder, unpack
 from data.features.feature_set import ROW_BYTES, plane_names
 from data.game import symmetry
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, to_gtp
+from data.game.legality_kernels import SOUND
 from data.records.identity import identity, opening_identity
 from data.records.record import GameRecord
 from data.records.replay import Replayer, find_problem
-from data.records.replay_kernels import SOUND
 from data.records.splits import SPLITS, split_of
 
 LISTED = 20  # problems spelled out; the others are counted

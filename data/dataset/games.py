@@ -12,9 +12,10 @@ from data.dataset.file import DatasetFile
 from data.dataset.game_table import no_moves
 from data.dataset.layout import FLAT_COLUMNS, SETUP_COLUMNS, DatasetError
 from data.game.board_kernels import new_boards
+from data.game.legality_kernels import SOUND
 from data.records.record import GameRecord
 from data.records.replay import Replayer, find_problem
-from data.records.replay_kernels import SOUND, ManyMoves, Moves, replay_to
+from data.records.replay_kernels import ManyMoves, Moves, replay_to
 
 LONGEST = np.iinfo(np.int16).max  # moves a game: the type of `ply`
 

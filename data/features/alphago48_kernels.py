@@ -15,8 +15,8 @@ from data.features.feature_set import ROW_BYTES, offset
 from data.game.board_kernels import ADJ, STRIDE, VERTICES, WORDS, liberty, reset
 from data.game.coords import EMPTY, PASS
 from data.game.ladder_kernels import catches, gather_captures, saves
-from data.game.legality_kernels import is_first_of_string, is_legal, is_own_eye
-from data.records.replay_kernels import SOUND, change, fits, turn
+from data.game.legality_kernels import SOUND, is_first_of_string, is_legal, is_own_eye
+from data.records.replay_kernels import change, fits, turn
 
 TOP = 8 * ROW_BYTES - 1  # the bit of plane 0
 OWN = 1 << (TOP - offset("own"))

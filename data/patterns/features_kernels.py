@@ -13,9 +13,9 @@ from data.base.random_kernels import scatter
 from data.features.alphago48_kernels import liberties_after
 from data.game.board_kernels import ADJ, STRIDE, VERTICES, from_vertex, to_vertex
 from data.game.coords import EMPTY, PASS
-from data.game.legality_kernels import is_first_of_string
+from data.game.legality_kernels import SOUND, is_first_of_string
 from data.patterns.codes_kernels import NEAR, REACH, around, diamond, find
-from data.records.replay_kernels import SOUND, change, game_of, replay_to, turn
+from data.records.replay_kernels import change, game_of, replay_to, turn
 
 # The slots of a candidate, each with at most one feature. Rollouts have the first seven, the tree
 # policy has all.

@@ -7,8 +7,9 @@ import numpy as np
 from data.base.jit import kernel
 from data.game.board_kernels import reset, to_vertex
 from data.game.coords import PASS
+from data.game.legality_kernels import SOUND
 from data.patterns.codes_kernels import NEAR, REACH, around, diamond
-from data.records.replay_kernels import SOUND, change, fits, turn
+from data.records.replay_kernels import change, fits, turn
 
 
 class Found(NamedTuple):

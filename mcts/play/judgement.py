@@ -11,7 +11,7 @@ from data.features.feature_set import offset
 from data.game.board import Board
 from data.game.coords import PASS
 from mcts.play.dead_stones import judge, useless_moves
-from mcts.rollouts.threads import Rollouts
+from mcts.rollouts.protocols import Rollouts
 
 SENSIBLE = offset("sensibleness")
 QUICK = 100  # rollouts that find dead stones, where a move is waiting

@@ -18,7 +18,7 @@ from data.game.board import Board
 from data.game.coords import PASS, to_gtp
 from mcts.play.clock import Clock
 from mcts.play.judgement import draw, has_passed, is_won, sensible_moves
-from mcts.rollouts.threads import Rollouts
+from mcts.rollouts.protocols import Rollouts
 from mcts.search.protocols import Candidate, Report
 
 RESIGN = -1  # instead of a move

@@ -30,7 +30,7 @@ from mcts.play.game import Game
 from mcts.play.manners import RESIGN, Manners, Side, clean_up, decide, first_of
 from mcts.play.pondering import Pondering
 from mcts.play.thinkers.random import RandomThinker
-from mcts.rollouts.threads import Rollouts
+from mcts.rollouts.protocols import Rollouts
 from mcts.search.protocols import Limits, Report, Thinker, Watch
 
 # komi of the games that value nets learn from, and what handicap stones are worth

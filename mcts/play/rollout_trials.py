@@ -24,7 +24,7 @@ from data.loading.order import key, shuffled
 from data.records.metadata import to_margin
 from mcts.play.dead_stones import judge
 from mcts.play.thinkers.rollout import Odds, RolloutThinker
-from mcts.rollouts.threads import Rollouts
+from mcts.rollouts.protocols import Rollouts
 from mcts.search.protocols import Limits
 
 ALIKE = 1.5  # points by which scores may differ: area and territory may differ by one

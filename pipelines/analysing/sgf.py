@@ -24,7 +24,8 @@ from data.game.coords import BLACK, from_gtp, from_sgfmill, to_sgfmill
 from data.records.metadata import to_text
 from data.records.record import GameRecord
 from data.records.sgf_writer import write_game
-from pipelines.analysing.table import BAD, COSTLY, VERY_BAD, Row, chance, share, verdict
+from pipelines.analysing.table import BAD, COSTLY, VERY_BAD, chance, share, verdict
+from pipelines.drawing.game_chart import Row
 
 LETTERS = {1: "b", -1: "w"}
 JUDGEMENTS = ("BM", "DO", "IT", "TE")  # of a move; a node has at most one of them

@@ -109,7 +109,7 @@ class ThinkerMaker:
 
     def make_search(self, params: SearchParams, nets: dict[str, Any], size: int) -> "Search":
         """Return a search; without trained weights, rollouts and placeholders are uniform."""
-        from mcts.rollouts.policy import NO_REPLIES
+        from mcts.rollouts.replies_kernels import NO_REPLIES
         from mcts.rollouts.tree_policy import PatternPriors
         from mcts.search.search import Search
 

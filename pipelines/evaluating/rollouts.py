@@ -16,7 +16,7 @@ from data.loading.order import key, shuffled
 from data.patterns.files import PatternWeights
 from mcts.play.rollout_trials import ALIKE, MatchRules, count_endings, mean_results, play_match
 from mcts.rollouts.policy import PolicyRollouts, RolloutPolicy
-from mcts.rollouts.threads import Rollouts
+from mcts.rollouts.protocols import Rollouts
 from mcts.rollouts.tree_policy import PatternPriors
 from mcts.rollouts.uniform import UniformRollouts
 from models.judging.scores import Draws, Summary, phase_name

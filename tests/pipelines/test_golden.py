@@ -14,8 +14,9 @@ import pytest
 
 from data.features.alphago48 import PlaneEncoder
 from data.features.feature_set import FEATURES
-from data.game.board import Board, draw
+from data.game.board import Board
 from data.game.coords import BLACK, to_gtp
+from data.game.diagram import draw
 from mcts.play.commentary import to_table
 from mcts.search.fakes import FakePolicy, FakeValue
 from mcts.search.params import SearchParams

@@ -14,7 +14,7 @@ from data.features.alphago48 import PlaneEncoder
 from data.game.board import Board
 from data.game.coords import PASS
 from mcts.play.judgement import choose_from, draw, has_passed, is_won, sensible_moves
-from mcts.rollouts.threads import Rollouts
+from mcts.rollouts.protocols import Rollouts
 from mcts.search.protocols import Candidate, Limits, Net, Report, Watch, told_komi
 
 PASS_PRIOR = 1e-3  # shown for a pass beside moves: policy nets have no output for it

@@ -19,7 +19,7 @@ from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards, to_vertex, vertices
 from data.game.coords import PASS
 from mcts.play.judgement import choose_from
-from mcts.rollouts.threads import Rollouts
+from mcts.rollouts.protocols import Rollouts
 from mcts.rollouts.uniform_kernels import is_sensible
 from mcts.search.protocols import Candidate, Limits, Report, Watch
 

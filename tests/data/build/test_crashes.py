@@ -27,12 +27,12 @@ from data.base.digests import find_change
 from data.base.interrupts import STOPPED
 from data.build import builder, encode, manifest, plan, read
 from data.build.manifest import code_files, hash_code
-from data.build.options import BuildError
+from data.build.options import BuildError, PartSizes
 from data.build.work_folder import WorkFolder, report_path, work_folder
 from data.dataset.file import DatasetFile
 from data.hdf5.new_file import new_file
 from data.sources.guard import Limits
-from tests.support.builds import SMALL, PartSizes, Watcher, build_here, command, digest, run_command
+from tests.support.builds import SMALL, Watcher, build_here, command, digest, run_command
 from tests.support.ctrl_c import hear_ctrl_c
 from tests.support.own_games import collect, write_folder, write_tar, write_zip
 

@@ -12,7 +12,8 @@ from data.records import main_line
 from data.records.handicap import IMPLICIT_HANDICAPS
 from data.records.record import GameRecord, Rejected
 from data.records.sgf import MENDED, REASONS, ReadOptions, read_games
-from data.sources.find import Limits, find_sources, read_members
+from data.sources.find import find_sources, read_members
+from data.sources.guard import Limits
 from tests.support.paths import REAL_GAMES as GAMES
 from tests.support.sgf_corpus import generate_corpus
 

@@ -19,16 +19,8 @@ import py7zr
 import pytest
 
 from data.sources.file_kinds import PassedOver
-from data.sources.find import (
-    Limits,
-    ReadStats,
-    Source,
-    SourceError,
-    find_sources,
-    hash_source,
-    read_members,
-)
-from data.sources.guard import TRAILING
+from data.sources.find import Source, find_sources, hash_source, read_members
+from data.sources.guard import TRAILING, Limits, ReadStats, SourceError
 from tests.support.paths import REAL_GAMES as GAMES
 
 LIMITS = Limits()

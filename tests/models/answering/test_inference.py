@@ -13,22 +13,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save
 
-from data.features.feature_set import plane_names
+from data.features.feature_set import COLOUR_PLANE, plane_names
 from data.game import symmetry
 from models.answering.engines import TorchEngine, for_answers
 from models.answering.ensemble import SymmetryEnsemble
 from models.answering.inference import Inference, unpack
 from models.answering.open import open_net
 from models.answering.precision import has_bf16
-from models.files.card import (
-    COLOUR_PLANE,
-    Card,
-    NetFileError,
-    as_text,
-    describe,
-    read_card,
-    write_card,
-)
+from models.files.card import Card, NetFileError, as_text, describe, read_card, write_card
 from models.files.open import from_safetensors
 from models.files.seal import seal
 from models.nets.blocks import PointBias
