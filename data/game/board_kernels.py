@@ -271,6 +271,34 @@ def remove(b, h):
 
 
 @kernel
+def begin_string(b, v):
+    """Make a stone a string of its own, without liberties yet."""
+    for w in range(WORDS):
+        b.bits[v, w] = 0
+    b.head[v] = v
+    b.next[v] = v
+    b.stones[v] = 1
+    b.libs[v] = 0
+
+
+@kernel
+def capture(b, v, colour):
+    """Take off the opponent's strings beside v that have no liberty.
+
+    Returns how many stones they had, and a vertex of the last one.
+    """
+    captured = 0
+    point = v
+    for d in range(4):
+        u = ADJ[v, d]
+        if b.colour[u] == -colour and b.libs[b.head[u]] == 0:
+            captured += b.stones[b.head[u]]
+            remove(b, b.head[u])
+            point = u
+    return captured, point
+
+
+@kernel
 def place(b, v, colour):
     """Put a stone on an empty vertex and take captured strings off.
 
@@ -309,12 +337,7 @@ def place(b, v, colour):
                         h = g
                     n_own += 1
     if n_own == 0:
-        for w in range(WORDS):
-            b.bits[v, w] = 0
-        b.head[v] = v
-        b.next[v] = v
-        b.stones[v] = 1
-        b.libs[v] = 0
+        begin_string(b, v)
     else:
         b.head[v] = h
         b.next[v] = b.next[h]
@@ -332,14 +355,7 @@ def place(b, v, colour):
 
     b.ko = NO_VERTEX
     if dying:
-        captured = 0
-        point = v
-        for d in range(4):
-            u = ADJ[v, d]
-            if b.colour[u] == -colour and b.libs[b.head[u]] == 0:
-                captured += b.stones[b.head[u]]
-                remove(b, b.head[u])
-                point = u
+        captured, point = capture(b, v, colour)
         if captured == 1 and n_own == 0 and b.libs[v] == 1:
             b.ko = point
     elif b.libs[h] == 0:

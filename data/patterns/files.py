@@ -27,6 +27,10 @@ from data.patterns.vocabulary import KINDS, PatternError, Words, as_arrays, firs
 FORMAT = "LambdaGo patterns"
 SCHEMA = 2
 OLDER = (1,)  # schemas that are read, too: files without a checksum
+# arrays of the vocabulary, and the first number that is no code of each
+WORDS = {"arounds": AROUND_CODES, "responses": 1 << 43, "shapes": 1 << 38}
+# what safetensors, JSON and NumPy raise for damaged files
+UNREADABLE = (SafetensorError, OSError, ValueError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,23 @@ def read_patterns(path: str | Path) -> PatternWeights:
     path = Path(path).expanduser()
     if not path.is_file():
         raise PatternError(f"{path}: there is no such file of pattern weights")
+    about, arrays = read_arrays(path)
+    check_about(path, about)
+    words = read_words(path, arrays)
+    weights = arrays["weights"]
+    count = first_of_slots(about["kind"], words.sizes())[-1]
+    if weights.dtype != np.float32 or weights.shape != (count,):
+        raise PatternError(
+            f"{path}: its weights are {weights.dtype} {weights.shape}, "
+            "not one float32 for each of its patterns"
+        )
+    if not np.isfinite(weights).all():
+        raise PatternError(f"{path}: some of its weights are no numbers")
+    return PatternWeights(about["kind"], words, weights, about)
+
+
+def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return what the file says about itself and its arrays, once its checksum is compared."""
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
@@ -74,30 +95,26 @@ def read_patterns(path: str | Path) -> PatternWeights:
                     f"{path}: pattern weights of schema {schema!r}, "
                     f"this program reads {SCHEMA}; train again"
                 )
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dict)
+            names = list(file.keys())
+            arrays = {name: file.get_tensor(name) for name in names}
     except PatternError:
         raise
-    except (
-        SafetensorError,
-        OSError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as error:
-        # types NumPy has not, too
+    except UNREADABLE as error:
         raise PatternError(
             f"{path}: not a readable file of weights, perhaps cut off ({first_line(error)})"
         ) from None
-    if (schema == SCHEMA or "sha256" in metadata) and metadata.get("sha256") != checksum(
-        about, arrays
-    ):
+    signed = schema == SCHEMA or "sha256" in metadata
+    if signed and metadata.get("sha256") != checksum(about, arrays):
         raise PatternError(f"{path}: damaged, another checksum than when it was written")
-    names = ("arounds", "responses", "shapes")
-    if set(arrays) != {"weights", *names}:
+    if set(arrays) != {"weights", *WORDS}:
         raise PatternError(
-            f"{path}: holds {', '.join(sorted(arrays))}; weights, {', '.join(names)} are expected"
+            f"{path}: holds {', '.join(sorted(arrays))}; weights, {', '.join(WORDS)} are expected"
         )
+    return about, arrays
+
+
+def check_about(path: Path, about: dict[str, Any]) -> None:
+    """Raise `PatternError` if the facts about the weights are no facts."""
     if not isinstance(about.get("kind"), str) or about["kind"] not in KINDS:
         raise PatternError(
             f"{path}: kind {about.get('kind')!r}; one of {', '.join(KINDS)} is expected"
@@ -110,29 +127,23 @@ def read_patterns(path: str | Path) -> PatternWeights:
     share = compute.get("held_out") if isinstance(compute, dict) else "?"
     if share is not None and not (isinstance(share, int | float) and 0 <= share <= 1):
         raise PatternError(f"{path}: compute does not tell a share of all games as held_out")
-    for name, limit in zip(names, (AROUND_CODES, 1 << 43, 1 << 38), strict=True):
+
+
+def read_words(path: Path, arrays: dict[str, np.ndarray]) -> Words:
+    """Return the vocabulary. Raises `PatternError` unless its codes are sorted and smallest."""
+    for name, limit in WORDS.items():
         codes = arrays[name]
-        if (
-            codes.dtype != np.int64
-            or codes.ndim != 1
-            or (np.diff(codes) <= 0).any()
-            or ((codes < 0) | (codes >= limit)).any()
-        ):
+        if codes.dtype != np.int64 or codes.ndim != 1:
+            in_order = False
+        else:
+            inside = (codes >= 0) & (codes < limit)
+            in_order = bool((np.diff(codes) > 0).all() and inside.all())
+        if not in_order:
             raise PatternError(f"{path}: its {name} are not codes of patterns in order")
-    words = Words(*(arrays[name] for name in names))
+    words = Words(*(arrays[name] for name in WORDS))
     if not words.are_smallest():
         raise PatternError(
             f"{path}: some of its patterns are not the smallest of their images, "
             "and would never be found"
         )
-    weights = arrays["weights"]
-    if weights.dtype != np.float32 or weights.shape != (
-        first_of_slots(about["kind"], words.sizes())[-1],
-    ):
-        raise PatternError(
-            f"{path}: its weights are {weights.dtype} {weights.shape}, "
-            "not one float32 for each of its patterns"
-        )
-    if not np.isfinite(weights).all():
-        raise PatternError(f"{path}: some of its weights are no numbers")
-    return PatternWeights(about["kind"], words, weights, about)
+    return words
