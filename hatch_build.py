@@ -127,7 +127,8 @@ def imported_names(tree: ast.AST, lines: list[bytes], name: str) -> Iterator[tup
         package = module.partition(".")[0]
         if isinstance(node, ast.alias) and node.asname is None and package in used:
             raise CannotRewrite(
-                f"{name}:{node.lineno}: `import {module}` binds the name {package}; write `from ... import` or `import ... as`"
+                f"{name}:{node.lineno}: `import {module}` binds the name {package}; "
+                "write `from ... import` or `import ... as`"
             )
         column = node.col_offset
         if isinstance(node, ast.ImportFrom):
@@ -160,11 +161,13 @@ def check_strings(tree: ast.AST, text: str, name: str, modules: set[str]) -> Non
             continue
         if found := CODE.search(node.value):
             raise CannotRewrite(
-                f"{name}:{node.lineno}: a program in a string imports ours ({found[0].strip()}); use __name__"
+                f"{name}:{node.lineno}: a program in a string imports ours "
+                f"({found[0].strip()}); use __name__"
             )
         if named := names_module(node.value, modules):
             raise CannotRewrite(
-                f"{name}:{node.lineno}: a string names the module {named}; use __package__, or add {KEPT}"
+                f"{name}:{node.lineno}: a string names the module {named}; "
+                f"use __package__, or add {KEPT}"
             )
 
 

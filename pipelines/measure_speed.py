@@ -81,11 +81,19 @@ def measure(b: Benchmark, material: Material, runs: int) -> dict[str, Any]:
 
 def show(result: dict[str, Any]) -> None:
     rows = [
-        [f["name"], number(f["median"]), f"{number(f['least'])} to {number(f['most'])}", number(f["goal"]), f["unit"], f["clock"],
-         "yes" if f["reached"] else "NO"]
+        [
+            f["name"],
+            number(f["median"]),
+            f"{number(f['least'])} to {number(f['most'])}",
+            number(f["goal"]),
+            f["unit"],
+            f["clock"],
+            "yes" if f["reached"] else "NO",
+        ]
         for f in result["figures"]
-    ]  # fmt: skip
-    title = f"{result['date']}, {result['processor']}, {result['cores']} cores, commit {result['commit'] or 'unknown'}"
+    ]
+    machine = f"{result['processor']}, {result['cores']} cores"
+    title = f"{result['date']}, {machine}, commit {result['commit'] or 'unknown'}"
     table = make_table(
         title, ["measured", "median", "from to", "goal", "unit", "clock", "reached"], rows
     )

@@ -129,7 +129,7 @@ class Clock:
         return max(0.0, min(wanted, self.costly() - buffer - self.overrun))
 
     def extra(self, planned: float) -> float:
-        """Return the seconds, half of `planned` at most, that a difficult move may take beyond it."""
+        """Return the seconds that a hard move may take beyond `planned`: half of it at most."""
         if not self.limited:
             return 0.0
         return max(0.0, min(planned / 2, self.costly() - self.buffer() - self.overrun - planned))

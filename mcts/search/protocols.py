@@ -1,8 +1,8 @@
 """Protocols of play: nets and thinkers, the limits of thinking, and its reports.
 
-    net        planes of many positions -> log-probabilities or values    (models/answering/inference.py has such ones)
-    thinker    a board -> a report                                        (search.py; play/thinkers without a search)
-    player     a game, clocks and manners around a thinker                (player.py; engine.py speaks for it)
+    net        planes of many positions -> log-probabilities or values    (models/answering)
+    thinker    a board -> a report           (search.py; play/thinkers for those without a search)
+    player     a game, clocks and manners around a thinker    (play/player.py; gtp/engine.py)
 
 Points are 0..360 row by row from the top left, 361 is pass. Values are from -1 to +1, from the
 view of the player to move at the root. For candidates, too: +1 means that the move wins.

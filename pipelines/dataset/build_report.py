@@ -31,7 +31,8 @@ def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
         else ""
     )
     resumed = "; resumed: some of it was done before" if report["resumed"] else ""
-    yield f"in {clock(report['seconds'])}{compiling} ({report['positions_a_second']:,} positions/s{resumed})"
+    speed = f"{report['positions_a_second']:,} positions/s"
+    yield f"in {clock(report['seconds'])}{compiling} ({speed}{resumed})"
     yield f"dataset: {output}"
     yield f"report:  {report_path(output)}"
     yield f"next:    {command('inspect_dataset', dataset=output)}"
@@ -76,7 +77,8 @@ def describe_games(report: dict[str, Any], width: int) -> Iterator[str]:
     if report["handicap_put_back"]:
         yield f"Games with their handicap stones put back: {report['handicap_put_back']:,}"
     if share["games"]:
-        yield f"Games with the same first {share['moves']} moves as another, and on the same side: {share['games']:,}"
+        same = f"Games with the same first {share['moves']} moves as another"
+        yield f"{same}, and on the same side: {share['games']:,}"
     for reason, files in report.get("passed_over", {}).items():
         yield f"{count_of(files['files'], 'file')} passed over: {reason}"
         yield " " * 11 + shorten(files["examples"][0], width - 11)

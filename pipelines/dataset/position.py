@@ -46,9 +46,16 @@ def show_sample(rows: Rows, options: InspectOptions, seed: int) -> dict[str, Any
     for path in written:
         console.print(f"wrote {path}")
     return {
-        "row": sample.row, "split": sample.split, "game": sample.game, "ply": sample.ply, "move": sample.move,
-        "to_play": sample.to_play, "outcome": sample.outcome, "symmetry": sample.symmetry, "problem": sample.problem,
-    }  # fmt: skip
+        "row": sample.row,
+        "split": sample.split,
+        "game": sample.game,
+        "ply": sample.ply,
+        "move": sample.move,
+        "to_play": sample.to_play,
+        "outcome": sample.outcome,
+        "symmetry": sample.symmetry,
+        "problem": sample.problem,
+    }
 
 
 def facts(sample: Sample, rows: Rows) -> list[str]:
@@ -109,9 +116,15 @@ def write_png(path: Path, sample: Sample, rows: Rows) -> None:
 
     lines = facts(sample, rows)
     write_sheet(
-        path, sample.colours(), sample.planes, sample.move, sample.to_play,
-        last=sample.last_move(), title=f"{rows.file.path.name}   {lines[0]}", facts=lines[1:],
-    )  # fmt: skip
+        path,
+        sample.colours(),
+        sample.planes,
+        sample.move,
+        sample.to_play,
+        last=sample.last_move(),
+        title=f"{rows.file.path.name}   {lines[0]}",
+        facts=lines[1:],
+    )
 
 
 def write_sgf(path: Path, sample: Sample, rows: Rows) -> None:

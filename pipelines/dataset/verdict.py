@@ -34,14 +34,22 @@ def show_verdict(rows: Rows, options: InspectOptions, seed: int) -> dict[str, An
             "tells can't be compared"
         )
     return {
-        "sound": verdict.sound, "count": verdict.count, "problems": verdict.problems,
-        "rows": verdict.rows, "recomputed": verdict.recomputed, "seed": seed, "checksum": verdict.sealed,
-    }  # fmt: skip
+        "sound": verdict.sound,
+        "count": verdict.count,
+        "problems": verdict.problems,
+        "rows": verdict.rows,
+        "recomputed": verdict.recomputed,
+        "seed": seed,
+        "checksum": verdict.sealed,
+    }
 
 
 def verdict_line(rows: Rows, verdict: Verdict, seed: int, chosen: bool) -> str:
     """Return the last line: sound or not, and what was looked at."""
-    what = f"planes of {verdict.recomputed:,} rows{f' (seed {seed})' if chosen else ''}, {verdict.seconds:.1f} s"
+    drawn = f" (seed {seed})" if chosen else ""
+    what = f"planes of {verdict.recomputed:,} rows{drawn}, {verdict.seconds:.1f} s"
     if verdict.sound:
-        return f"{rows.file.path}: sound; {verdict.games:,} games, labels of {verdict.rows:,} rows, {what}"
-    return f"{rows.file.path}: NOT SOUND, {verdict.count:,} problem{'s' * (verdict.count != 1)}; {what}"
+        sizes = f"{verdict.games:,} games, labels of {verdict.rows:,} rows"
+        return f"{rows.file.path}: sound; {sizes}, {what}"
+    problems = f"{verdict.count:,} problem{'s' * (verdict.count != 1)}"
+    return f"{rows.file.path}: NOT SOUND, {problems}; {what}"

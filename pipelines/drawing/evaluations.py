@@ -139,8 +139,15 @@ def comparison(path: Path, ours: Sequence[tuple[str, Mean, int]], subtitle: str)
             if mean is not None:
                 whiskers(axes, [k], [mean], INK, scale=100, sideways=True)
                 error = 100 * mean["high"] - value
-            axes.text(value + error + 0.5, k, f"{value:.1f}", va="center", fontsize=8.5, color=INK if mean else FAINT,
-                      fontweight="bold" if mean else "normal")  # fmt: skip
+            axes.text(
+                value + error + 0.5,
+                k,
+                f"{value:.1f}",
+                va="center",
+                fontsize=8.5,
+                color=INK if mean else FAINT,
+                fontweight="bold" if mean else "normal",
+            )
         axes.set_yticks(range(len(rows)), [row[0] for row in rows], fontsize=8.5)
         for text, row in zip(axes.get_yticklabels(), rows, strict=True):
             text.set_color(row[3] if row[2] is not None else INK)

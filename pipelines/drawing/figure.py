@@ -155,8 +155,18 @@ def level(axes: Any, value: float, text: str, *, inside: bool = False) -> None:
     x, offset, ha, va = (
         (0.01, (0, 3), "left", "bottom") if inside else (1, (5, 0), "left", "center")
     )
-    axes.annotate(text, (x, value), offset, xycoords=("axes fraction", "data"), textcoords="offset points", ha=ha, va=va,
-                  fontsize=8.5, color=FAINT, annotation_clip=False)  # fmt: skip
+    axes.annotate(
+        text,
+        (x, value),
+        offset,
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha=ha,
+        va=va,
+        fontsize=8.5,
+        color=FAINT,
+        annotation_clip=False,
+    )
 
 
 def put_label(axes: Any, x: float, y: float, text: str, colour: str) -> None:

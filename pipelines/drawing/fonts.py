@@ -10,11 +10,29 @@ from functools import cache
 
 OWN = "DejaVu Sans"  # comes with Matplotlib
 WIDE = (
-    "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans CJK KR", "Source Han Sans", "IPAexGothic", "IPAGothic", "TakaoGothic",
-    "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "NanumGothic", "UnDotum", "Droid Sans Fallback", "Unifont",
-    "Hiragino Sans", "PingFang SC", "Apple SD Gothic Neo", "Yu Gothic", "MS Gothic", "Microsoft YaHei", "SimHei", "Malgun Gothic",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK KR",
+    "Source Han Sans",
+    "IPAexGothic",
+    "IPAGothic",
+    "TakaoGothic",
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "NanumGothic",
+    "UnDotum",
+    "Droid Sans Fallback",
+    "Unifont",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Apple SD Gothic Neo",
+    "Yu Gothic",
+    "MS Gothic",
+    "Microsoft YaHei",
+    "SimHei",
+    "Malgun Gothic",
     "Arial Unicode MS",
-)  # fmt: skip
+)
 
 
 @cache
@@ -49,7 +67,7 @@ def knows(text: str) -> bool:
 
 @cache
 def look_for_new() -> bool:
-    """Add the fonts that Matplotlib's list lacks; returns whether there were any. Once a process."""
+    """Add fonts that Matplotlib's list lacks, once a process. Return whether there were any."""
     from matplotlib import font_manager
 
     known = {entry.fname for entry in font_manager.fontManager.ttflist}

@@ -78,10 +78,22 @@ def name_mistakes(axes: Any, plies: np.ndarray, curves: np.ndarray, moves: Seque
         x = float(np.clip(row["number"], half, plies[-1] + 1 - half))
         at = (row["number"], 50 * (row["value"] + 1))
         axes.annotate(
-            f"{row['number']} {row['move']}  -{50 * row['loss']:.0f}%", at, (x, height), ha="center", va="center", fontsize=8.5,
-            color=COLOURS[0], zorder=7, arrowprops={"arrowstyle": "-", "color": COLOURS[0], "lw": 0.8, "shrinkB": 3},
-            bbox={"boxstyle": "round,pad=0.25", "facecolor": PAPER_WHITE, "edgecolor": COLOURS[0], "linewidth": 0.6},
-        )  # fmt: skip
+            f"{row['number']} {row['move']}  -{50 * row['loss']:.0f}%",
+            at,
+            (x, height),
+            ha="center",
+            va="center",
+            fontsize=8.5,
+            color=COLOURS[0],
+            zorder=7,
+            arrowprops={"arrowstyle": "-", "color": COLOURS[0], "lw": 0.8, "shrinkB": 3},
+            bbox={
+                "boxstyle": "round,pad=0.25",
+                "facecolor": PAPER_WHITE,
+                "edgecolor": COLOURS[0],
+                "linewidth": 0.6,
+            },
+        )
 
 
 def costly(moves: Sequence[Row]) -> list[Row]:

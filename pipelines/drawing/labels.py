@@ -66,9 +66,18 @@ class Labels:
                     up * distance * (0.7 if right else 1),
                 )
                 label = self.axes.annotate(
-                    text, (x, y), shift, textcoords="offset points", ha=ALIGNED[right], va=RAISED[up], color=colour, fontsize=9,
-                    annotation_clip=False, zorder=6, path_effects=[withStroke(linewidth=3, foreground=self.halo)],
-                )  # fmt: skip
+                    text,
+                    (x, y),
+                    shift,
+                    textcoords="offset points",
+                    ha=ALIGNED[right],
+                    va=RAISED[up],
+                    color=colour,
+                    fontsize=9,
+                    annotation_clip=False,
+                    zorder=6,
+                    path_effects=[withStroke(linewidth=3, foreground=self.halo)],
+                )
                 label.set_in_layout(False)
                 yield k, far, label, label.get_window_extent().padded(MARGIN)
 

@@ -64,11 +64,27 @@ def ratings(path: Path, rows: Sequence[tuple[str, Interval, int]], subtitle: str
     ):
         for k, (_, elo, games) in enumerate(rows):
             colour = COLOURS[k] if k < len(COLOURS) else GREY
-            axes.errorbar(elo.value, k, xerr=[[elo.value - elo.low], [elo.high - elo.value]], fmt="o", color=colour, ms=7,
-                          elinewidth=1.5, capsize=3)  # fmt: skip
+            axes.errorbar(
+                elo.value,
+                k,
+                xerr=[[elo.value - elo.low], [elo.high - elo.value]],
+                fmt="o",
+                color=colour,
+                ms=7,
+                elinewidth=1.5,
+                capsize=3,
+            )
             text = f"{elo.value:+.0f} ({elo.low:+.0f} to {elo.high:+.0f}), {games} games"
-            axes.annotate(text, (elo.high, k), (8, 0), textcoords="offset points", va="center", fontsize=8.5, color=colour,
-                          annotation_clip=False)  # fmt: skip
+            axes.annotate(
+                text,
+                (elo.high, k),
+                (8, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8.5,
+                color=colour,
+                annotation_clip=False,
+            )
         axes.set_yticks(range(len(rows)), [name for name, _, _ in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlabel("Elo, the mean of all players is 0")

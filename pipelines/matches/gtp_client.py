@@ -123,7 +123,8 @@ class GtpEngine:
             elif line.strip():
                 self.stray += 1
                 if line.strip() == command and not self.speaks:
-                    hint = f"{self.name} repeats {command!r} instead of answering it: no program that speaks GTP"
+                    repeats = f"{self.name} repeats {command!r} instead of answering it"
+                    hint = f"{repeats}: no program that speaks GTP"
                     end = min(end, time.monotonic() + ECHO)
         self.speaks = True
         text = "\n".join([lines[0][1:].lstrip("0123456789").strip(), *lines[1:]]).strip()

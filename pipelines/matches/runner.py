@@ -168,16 +168,13 @@ class Match:
             word.lstrip("+").startswith("seed=") for word in contestant.command
         ):
             return []
-        return [
-            f"seed={np.random.SeedSequence([self.seed, k, worker, len(self.done)]).generate_state(1)[0]}"
-        ]
+        drawn = np.random.SeedSequence([self.seed, k, worker, len(self.done)])
+        return [f"seed={drawn.generate_state(1)[0]}"]
 
     def errors_file(self, contestant: Contestant, worker: int) -> Path:
         """Return a path such as `policy_only-1.0.log`, whose name needs no quotes in a shell."""
-        return (
-            self.folder
-            / f"{re.sub(r'[^.=0-9A-Za-z_]+', '-', contestant.name).strip('-') or 'engine'}.{worker}.log"
-        )
+        name = re.sub(r"[^.=0-9A-Za-z_]+", "-", contestant.name).strip("-") or "engine"
+        return self.folder / f"{name}.{worker}.log"
 
     def work(self, worker: int) -> None:
         engines: dict[int, GtpEngine] = {}

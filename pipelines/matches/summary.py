@@ -44,9 +44,10 @@ def summarise(
         (names.index(game["first"]), names.index(game["second"]), game["points"]) for game in games
     ]
     wins = win_matrix(results, len(names))
+    board = f"{rules.size}x{rules.size}, komi {rules.komi:g}"
     return {
         "games": len(games),
-        "rules": f"{rules.size}x{rules.size}, komi {rules.komi:g}, {describe(rules.time)}, counted by {rules.referee}",
+        "rules": f"{board}, {describe(rules.time)}, counted by {rules.referee}",
         "duplicates": played - len(games),
         "pairs": [
             pair_summary(games, *pair)
@@ -139,11 +140,18 @@ def show(summary: dict[str, Any]) -> None:
     lines = []
     for row in players:
         elo = summary["elo"].get(row["name"])
-        lines.append([
-            row["name"], str(row["games"]), f"{row['points']:g}", percent(row["rate"]),
-            difference(elo) if elo else "-",
-            f"{row['seconds_a_move']:.2f}", f"{row['slowest']:.1f}", str(row["faults"]),
-        ])  # fmt: skip
+        lines.append(
+            [
+                row["name"],
+                str(row["games"]),
+                f"{row['points']:g}",
+                percent(row["rate"]),
+                difference(elo) if elo else "-",
+                f"{row['seconds_a_move']:.2f}",
+                f"{row['slowest']:.1f}",
+                str(row["faults"]),
+            ]
+        )
     names = ["", "games", "points", "won (95%)", "Elo (95%)", "s/move", "slowest", "faults"]
     console.print(
         "",
@@ -181,8 +189,11 @@ def show(summary: dict[str, Any]) -> None:
             "way; pairs by their games alone."
         )
         console.print(both)
-    counts = (f"{summary['duplicates']} duplicate games, left out", f"{len(summary['faults'])} decided by a fault of an engine",
-              f"{summary['disputed']} that dead stones decided")  # fmt: skip
+    counts = (
+        f"{summary['duplicates']} duplicate games, left out",
+        f"{len(summary['faults'])} decided by a fault of an engine",
+        f"{summary['disputed']} that dead stones decided",
+    )
     console.print("; ".join(counts))
     for fault in summary["faults"][:10]:
         console.print(f"  {fault}", soft_wrap=True)

@@ -115,7 +115,8 @@ def explain_composition(error: BaseException, script: str | None) -> str:
     texts = [str(cause) for cause in causes]
     for cause, text in zip(causes, texts, strict=True):
         if isinstance(cause, MissingConfigException) and (extra := OF_THE_EXTRA.search(text)):
-            return f'{extra[0]} comes with an extra that is not installed: pip install "lambdago[sweep]"'
+            advice = 'pip install "lambdago[sweep]"'
+            return f"{extra[0]} comes with an extra that is not installed: {advice}"
         if isinstance(cause, MissingConfigException) and cause.options and cause.missing_cfg_file:
             group, _, name = cause.missing_cfg_file.rpartition("/")
             return f"{group}={name}: one of {', '.join(sorted(cause.options))}"

@@ -5,7 +5,8 @@ ASCII. So a path is quoted before Hydra sees it, whatever it contains: `source=/
 (2015).zip` needs no quotes but those of the shell.
 
     quoted("build_dataset", ["source=/a b.zip", "size=9"])   ->   ["source='/a b.zip'", "size=9"]
-    command("inspect_dataset", dataset="/a b.h5")            ->   python pipelines/inspect_dataset.py dataset='/a b.h5'
+    command("inspect_dataset", dataset="/a b.h5")
+        ->  python pipelines/inspect_dataset.py dataset='/a b.h5'
 
 What is quoted for Hydra already is read as Hydra reads it. `~` is the home folder, `${...}` refers
 to other keys.

@@ -245,7 +245,8 @@ def announce(config: DictConfig, jobs: int) -> None:
     if "submitit" not in target or ("Slurm" in target and shutil.which("srun") is None):
         return
     logs = str(config.hydra.launcher.submitit_folder).partition("%")[0]
-    what = f"{count_of(jobs, 'job')} handed over to {'Slurm' if 'Slurm' in target else 'processes of this machine'}"
+    where = "Slurm" if "Slurm" in target else "processes of this machine"
+    what = f"{count_of(jobs, 'job')} handed over to {where}"
     console.print(f"{what}; what they print is in {logs}", soft_wrap=True)
 
 

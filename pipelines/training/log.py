@@ -72,7 +72,8 @@ def last_validation(path: Path) -> dict[str, float]:
 class MetricsFile(Logger):
     """The logger of metrics.csv.
 
-    Columns are `step` (steps done), `positions` (trained with) and one for each name that is logged.
+    Columns are `step` (steps done), `positions` (trained with) and one for each name that is
+    logged.
     """
 
     def __init__(self, path: str, positions_a_step: int):
