@@ -71,17 +71,17 @@ class Board:
         suicide: bool = False,
     ):
         if not isinstance(size, (int, np.integer)) or not MIN_SIZE <= size <= MAX_SIZE:
-            raise ValueError(
+            raise Mistake(
                 f"board size {size!r}: whole numbers from {MIN_SIZE} to {MAX_SIZE} are possible"
             )
         if not isinstance(ko, str) or ko not in KO_RULES:
-            raise ValueError(f"ko rule {ko!r}: one of {', '.join(KO_RULES)} is possible")
+            raise Mistake(f"ko rule {ko!r}: one of {', '.join(KO_RULES)} is possible")
         try:
             self.komi = float(komi)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"komi {komi!r}: a number is expected") from None
+            raise Mistake(f"komi {komi!r}: a number is expected") from None
         if not math.isfinite(self.komi):
-            raise ValueError(f"komi {komi!r}: a number is expected")
+            raise Mistake(f"komi {komi!r}: a number is expected")
         self.suicide = suicide
         self.size = int(size)
         self.record = kernels.new_boards(1, self.size)
@@ -218,7 +218,7 @@ class Board:
     def undo(self) -> None:
         """Take back the last turn."""
         if not self._past:
-            raise ValueError("there is no turn to take back")
+            raise Mistake("there is no turn to take back")
         self.record = self._past.pop()
         self._seen.pop()
         self._moves.pop()
@@ -234,16 +234,16 @@ class Board:
             try:
                 wanted = list(points)
             except TypeError:
-                raise ValueError(f"set-up: a list of points is expected, not {points!r}") from None
+                raise Mistake(f"set-up: a list of points is expected, not {points!r}") from None
             for point in wanted:
                 vertex = self._vertex(point)
                 if vertex in named:
-                    raise ValueError(f"set-up names {self._name(point)} twice")
+                    raise Mistake(f"set-up names {self._name(point)} twice")
                 named.add(vertex)
                 changed["colour"][0, vertex] = colour
                 changed["placed"][0, vertex] = kernels.LONG_AGO
         if not kernels.rebuild(changed[0]):
-            raise ValueError("set-up leaves a string without a liberty")
+            raise Mistake("set-up leaves a string without a liberty")
         changed["passes"] = 0
         self.record = changed
         self._past.clear()
@@ -358,7 +358,7 @@ class Board:
     def _head(self, point: int) -> int:
         vertex = self._vertex(point)
         if self.record["colour"][0, vertex] == EMPTY:
-            raise ValueError(f"there is no stone on {self._name(point)}")
+            raise Mistake(f"there is no stone on {self._name(point)}")
         return int(self.record["head"][0, vertex])
 
     def _circle(self, head: int) -> Iterator[int]:
@@ -397,4 +397,4 @@ def check_colour(colour: int) -> None:
         or isinstance(colour, bool)
         or colour not in (BLACK, WHITE)
     ):
-        raise ValueError(f"colour {colour!r}: {BLACK} is Black and {WHITE} is White")
+        raise Mistake(f"colour {colour!r}: {BLACK} is Black and {WHITE} is White")

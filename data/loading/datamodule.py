@@ -49,7 +49,7 @@ class GoDataModule(LightningDataModule):
     `train_dataloader()` and its sisters work without a Trainer too.
     """
 
-    inputs = "planes"  # a net says by the same attribute what it takes; without one, planes
+    input_kind = "planes"  # a net says by the same attribute what it takes; without one, planes
 
     def __init__(
         self,

@@ -66,7 +66,7 @@ class LoadedPatterns:
 class PatternDataModule(GoDataModule):
     """See conf/loader/patterns.yaml for the arguments."""
 
-    inputs = "patterns"
+    input_kind = "patterns"
 
     def __init__(
         self,

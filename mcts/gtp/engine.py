@@ -20,7 +20,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from data.base.errors import first_line
+from data.base.errors import Mistake, first_line
 
 # Each of the three enters its commands in COMMANDS.
 from mcts.gtp import analysis, inside, rules  # noqa: F401
@@ -137,7 +137,7 @@ class Engine:
             text, sign = handler(self, words[1:]), "="
         except BrokenPipeError:
             raise
-        except (ValueError, OSError) as error:
+        except (Mistake, OSError) as error:
             text, sign = str(error) or type(error).__name__, "?"
         except Exception as error:
             self.log(traceback.format_exc().rstrip())

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from data.base.errors import Mistake
 from data.features.alphago48 import PlaneEncoder
 from data.game.board import Board
 from data.game.coords import BLACK, PASS, to_gtp
@@ -112,7 +113,7 @@ def check_moves(record: GameRecord, komi: float, last: int) -> tuple[int, str]:
         for legal, _ in enumerate(walk(record, komi)):
             if legal == last:
                 break
-    except ValueError as error:
+    except Mistake as error:
         return legal, str(error)
     return legal, ""
 

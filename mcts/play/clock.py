@@ -14,6 +14,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from data.base.errors import Mistake
+
 Kind = Literal["none", "absolute", "canadian", "byoyomi", "fischer"]
 
 # After Huang, Coulom and Lin (2010), scaled to the board: early moves get less, so that the middle
@@ -40,11 +42,11 @@ class TimeRules:
         if not all(
             math.isfinite(value) and value >= 0 for value in (self.main, self.period, self.count)
         ):
-            raise ValueError("times and counts are numbers from 0 up")
+            raise Mistake("times and counts are numbers from 0 up")
         if not (limit(self.most) >= self.main and limit(self.move) > 0):
-            raise ValueError("a limit of main time is not below it, one of a move is above 0")
+            raise Mistake("a limit of main time is not below it, one of a move is above 0")
         if self.kind in ("canadian", "byoyomi") and (self.period <= 0 or self.count < 1):
-            raise ValueError("overtime wants a period above 0, and at least one move or period")
+            raise Mistake("overtime wants a period above 0, and at least one move or period")
 
 
 def limit(seconds: float | None) -> float:

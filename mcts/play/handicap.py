@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from data.base.errors import Mistake
 from data.game.coords import from_row_column
 
 
@@ -14,7 +15,7 @@ def handicap_points(count: int, size: int) -> list[int]:
     """Return the fixed points of GTP; raises ValueError if there are not so many."""
     most = most_fixed(size)
     if not 2 <= count <= most:
-        raise ValueError(
+        raise Mistake(
             f"from 2 to {most} handicap stones have fixed points on {size}x{size}"
             if most
             else f"no handicap on {size}x{size}"

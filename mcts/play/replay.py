@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from data.base.errors import Mistake
 from data.game.board import Board, IllegalMove
 from data.game.coords import BLACK, EMPTY, WHITE
 from data.records.record import GameRecord
@@ -12,7 +13,7 @@ from data.records.record import GameRecord
 def replay(record: GameRecord, count: int, komi: float, ko: str) -> tuple[Board, dict[int, int]]:
     """Return the board after `count` moves, and the stones set up where its history begins.
 
-    Set-up is point -> colour. Raises ValueError at an illegal move.
+    Set-up is point -> colour. Raises `Mistake` at an illegal move.
     """
     positions = walk(record, komi)
     for _ in range(count + 1):
@@ -25,7 +26,7 @@ def walk(record: GameRecord, komi: float) -> Iterator[tuple[Board, dict[int, int
     """Yield the board and its set-up before each move and at the end.
 
     Every item is the same `Board` object. Superko does not make a recorded move illegal. Set-up
-    within the game begins the history anew. Raises ValueError at an illegal move.
+    within the game begins the history anew. Raises `Mistake` at an illegal move.
     """
     board = Board(record.size, komi=komi, ko="simple")
     placed: dict[int, int] = {}
@@ -49,4 +50,4 @@ def walk(record: GameRecord, komi: float) -> Iterator[tuple[Board, dict[int, int
             try:
                 board.play(int(record.moves[ply]))
             except IllegalMove as error:
-                raise ValueError(f"move {ply + 1}: {error}") from None
+                raise Mistake(f"move {ply + 1}: {error}") from None

@@ -18,6 +18,8 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
+from data.base.errors import Mistake
+
 SYMMETRY_MODES = ("random", "none", "mean")
 
 
@@ -66,21 +68,19 @@ class SearchParams:
             number = getattr(self, name)
             if not low <= number <= high:
                 limits = f"from {low} to {high}" if math.isfinite(high) else f"at least {low}"
-                raise ValueError(f"search parameter {name}={number}: {limits} is possible")
+                raise Mistake(f"search parameter {name}={number}: {limits} is possible")
         for name in ("beta", "patience"):
             if getattr(self, name) == 0:
-                raise ValueError(f"search parameter {name}=0: more than 0 is possible")
+                raise Mistake(f"search parameter {name}=0: more than 0 is possible")
         if self.symmetry not in SYMMETRY_MODES:
             modes = ", ".join(SYMMETRY_MODES)
-            raise ValueError(
-                f"search parameter symmetry={self.symmetry}: one of {modes} is possible"
-            )
+            raise Mistake(f"search parameter symmetry={self.symmetry}: one of {modes} is possible")
         if self.queue < self.batch:
-            raise ValueError(
+            raise Mistake(
                 f"search parameter queue={self.queue}: at least batch={self.batch} is possible"
             )
         if self.deterministic and self.threads != 1:
-            raise ValueError(
+            raise Mistake(
                 f"search parameter deterministic=true wants threads=1, not {self.threads}"
             )
 
@@ -113,4 +113,4 @@ def check_kind(name: str, value: Any, kind: type) -> None:
         expected = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}[
             kind
         ]
-        raise ValueError(f"search parameter {name}={value!r}: {expected} is expected")
+        raise Mistake(f"search parameter {name}={value!r}: {expected} is expected")

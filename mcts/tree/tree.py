@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from data.base.errors import Mistake
 from data.base.random_kernels import new_state
 from data.game.board import Board
 from data.game.board_kernels import new_boards
@@ -128,7 +129,7 @@ class Tree:
         With `only` the root gets no other moves than these.
         """
         if board.size != self.size:
-            raise ValueError(
+            raise Mistake(
                 f"the tree is for {self.size}x{self.size}, the board is {board.size}x{board.size}"
             )
         moves = board.turns_since(self.board) if self.known else None
@@ -202,7 +203,7 @@ class Tree:
         moves = self.moves_of(ROOT)
         kept = moves[np.isin(moves["move"], list(only))]
         if not len(kept):
-            raise ValueError("of the moves to choose from none is legal")
+            raise Mistake("of the moves to choose from none is legal")
         answers_pass = (kept["move"] == PASS) & (self.store.nodes["passes"][ROOT] == 1)
         moves[: len(kept)] = kept[np.lexsort((-kept["prior"], ~answers_pass))]
         total = float(kept["prior"].sum())

@@ -58,7 +58,7 @@ class Checkpoints(Callback):
         keep_every_steps: int | None = None,
     ):
         if mode not in ("min", "max"):
-            raise ValueError(f"mode={mode}: min or max")
+            raise Mistake(f"mode={mode}: min or max")
         self.folder = Path(folder)
         self.monitor = monitor
         self.mode = mode

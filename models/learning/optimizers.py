@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
+from data.base.errors import Mistake
+
 
 class Muon(Optimizer):
     """Momentum with orthogonalised updates for matrices (Jordan 2024), AdamW for all other weights.
@@ -31,7 +33,7 @@ class Muon(Optimizer):
     ):
         for name, value in (("lr", lr), ("adam_lr", adam_lr), ("weight_decay", weight_decay)):
             if value < 0:
-                raise ValueError(f"{name}={value}: must not be negative")
+                raise Mistake(f"{name}={value}: must not be negative")
         matrices, others = split_parameters(net)
         super().__init__(
             [

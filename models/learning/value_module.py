@@ -18,6 +18,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional
 
+from data.base.errors import Mistake
 from models.learning.learner import Batch, Learner
 
 
@@ -34,11 +35,11 @@ class ValueModule(Learner):
         self.owner_weight = owner_weight
         self.move_weight = move_weight
         if owner_weight and getattr(getattr(net, "head", None), "owner", None) is None:
-            raise ValueError(
+            raise Mistake(
                 "owner_weight: the net has no answer for owners, model.net.owners=true gives it one"
             )
         if bool(move_weight) != (getattr(net, "moves", None) is not None):
-            raise ValueError("move_weight above 0 and a net with moves=true need each other")
+            raise Mistake("move_weight above 0 and a net with moves=true need each other")
 
     def judge(self, batch: Batch, *, validating: bool) -> dict[str, Tensor]:
         if not (self.owner_weight or self.move_weight):
@@ -48,9 +49,7 @@ class ValueModule(Learner):
         lessons = metrics["mse"]
         if self.owner_weight:
             if "owner" not in batch:
-                raise ValueError(
-                    "owner_weight: loader.owners=<file of estimate_owners.py> is missing"
-                )
+                raise Mistake("owner_weight: loader.owners=<file of estimate_owners.py> is missing")
             metrics["owner_mse"] = (owner.float() - batch["owner"]).square().mean()
             lessons = lessons + self.owner_weight * metrics["owner_mse"]
         if self.move_weight:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from data.base.errors import Mistake
 from data.features.feature_set import COLOUR_PLANES
 from models.nets.symmetric import SymmetricConv, SymmetricLinear, SymmetricNorm, SymmetricSum
 
@@ -127,7 +128,7 @@ class Tower(nn.Sequential):
         symmetric: bool = False,
     ):
         if planes > COLOUR_PLANES:
-            raise ValueError(
+            raise Mistake(
                 f"planes={planes}: a tower sees {COLOUR_PLANES} at most; "
                 "komi is for the head of value_resnet"
             )

@@ -7,6 +7,7 @@ of a program that does not end.
 
 from typing import Any
 
+from data.base.errors import Mistake
 from data.features.feature_set import KOMI_PLANES
 from data.game.coords import MAX_SIZE
 
@@ -25,6 +26,6 @@ def check_limits(card: dict[str, Any]) -> None:
     """Raise ValueError if a number on the card is beyond its limit."""
     for name, most in MOST.items():
         if name in card and (type(card[name]) is not int or not 0 <= card[name] <= most):
-            raise ValueError(
+            raise Mistake(
                 f"{name}={ascii(card[name])[:20]} of a net: a whole number up to {most:,}"
             )

@@ -8,6 +8,8 @@ last word counts, so a class can move and old files still open. A new net is ent
 import importlib
 from typing import Any
 
+from data.base.errors import Mistake
+
 NETS = {
     "PolicyNet": "policy_net",
     "ResidualPolicyNet": "policy_net",
@@ -19,15 +21,15 @@ PACKAGES = ("models", "lambdago")  # where a `_target_` with dots may begin
 
 
 def net_name(target: Any) -> str:
-    """Return the short name in a `_target_`. Raises ValueError if no net has it."""
+    """Return the short name in a `_target_`. Raises `Mistake` if no net has it."""
     first, dot, _ = str(target).partition(".")
     name = str(target).rpartition(".")[2]
     if name not in NETS or (dot and first not in PACKAGES):
-        raise ValueError(f"{target} is no network of this project")
+        raise Mistake(f"{target} is no network of this project")
     return name
 
 
 def net_class(target: Any) -> type:
-    """Return the class of a `_target_`. Raises ValueError if no net has that name."""
+    """Return the class of a `_target_`. Raises `Mistake` if no net has that name."""
     name = net_name(target)
     return getattr(importlib.import_module(f"{__package__}.{NETS[name]}"), name)

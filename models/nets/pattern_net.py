@@ -19,7 +19,7 @@ from models.nets.limits import UNLIKELY
 class PatternNet(nn.Module):
     """`arounds`, `responses` and `shapes` count the words; `take_words` sets the words."""
 
-    inputs = "patterns"  # and not planes
+    input_kind = "patterns"  # and not planes
 
     def __init__(
         self, kind: str = "rollout", arounds: int = 0, responses: int = 0, shapes: int = 0

@@ -7,6 +7,7 @@ Planes are [batch, planes, size, size]. `PolicyNet` is the one of the 2016 paper
 import torch
 from torch import Tensor, nn
 
+from data.base.errors import Mistake
 from data.features.feature_set import COLOUR_PLANES
 from models.nets.blocks import PointBias, PointHead, Tower, as_floats
 
@@ -22,9 +23,9 @@ class PolicyNet(nn.Module):
     def __init__(self, planes: int = 48, filters: int = 192, layers: int = 13, size: int = 19):
         super().__init__()
         if planes > COLOUR_PLANES:
-            raise ValueError(f"planes={planes}: a policy net sees {COLOUR_PLANES} at most")
+            raise Mistake(f"planes={planes}: a policy net sees {COLOUR_PLANES} at most")
         if layers < 2:
-            raise ValueError(
+            raise Mistake(
                 f"layers={layers}: a policy net has a first and a last layer, and more between them"
             )
         body: list[nn.Module] = [nn.Conv2d(planes, filters, 5, padding=2), nn.ReLU(inplace=True)]

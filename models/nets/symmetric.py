@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from data.base.errors import Mistake
 from data.game import symmetry
 
 SIDES = symmetry.COUNT
@@ -51,7 +52,7 @@ class SymmetricConv(nn.Module):
     def __init__(self, inputs: int, outputs: int, kernel: int, *, lift: bool = False):
         super().__init__()
         if outputs % SIDES or (inputs % SIDES and not lift):
-            raise ValueError(
+            raise Mistake(
                 f"{inputs} to {outputs} channels: "
                 f"with symmetric=true all numbers of channels are multiples of {SIDES}"
             )
@@ -183,7 +184,7 @@ def folded_state(net: nn.Module, plain: Mapping[str, Tensor]) -> dict[str, Tenso
     """Return the state for `net`, which has symmetric layers, from that of an ordinary net.
 
     Inverse of `plain_state`. Keys unknown to `net` are kept; layers whose width differs are
-    dropped. Raises ValueError if the ordinary layers are not equivariant.
+    dropped. Raises `Mistake` if the ordinary layers are not equivariant.
     """
     state = dict(plain)
 
@@ -205,7 +206,7 @@ def folded_state(net: nn.Module, plain: Mapping[str, Tensor]) -> dict[str, Tenso
         if (again.reshape_as(plain[name]) - plain[name]).abs().max() > TURNED_ALIKE * plain[
             name
         ].abs().max():
-            raise ValueError(f"{name} does not weigh all eight sides alike")
+            raise Mistake(f"{name} does not weigh all eight sides alike")
         state[name] = folded
 
     for name, layer in net.named_modules():

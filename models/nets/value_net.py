@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from data.base.errors import Mistake
 from data.features.feature_set import COLOUR_PLANES, KOMI_PLANES, NO_KOMI
 from models.nets.blocks import PointHead, Tower, ValueHead, as_floats
 from models.nets.policy_net import start_plain
@@ -27,12 +28,12 @@ class ValueNet(nn.Module):
     ):
         super().__init__()
         if planes > COLOUR_PLANES:
-            raise ValueError(
+            raise Mistake(
                 f"planes={planes}: the paper's value net has {COLOUR_PLANES}; "
                 "value_resnet takes komi, too"
             )
         if layers < 4:
-            raise ValueError(
+            raise Mistake(
                 f"layers={layers}: a value net has at least 5x5, 1x1, "
                 "the hidden units and a layer between"
             )
@@ -80,7 +81,7 @@ class ResidualValueNet(nn.Module):
     ):
         super().__init__()
         if planes > KOMI_PLANES:
-            raise ValueError(
+            raise Mistake(
                 f"planes={planes}: there are {KOMI_PLANES}, with the colour to move and komi"
             )
         self.seen = min(planes, COLOUR_PLANES)

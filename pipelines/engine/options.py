@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from data.base.cores import available_cores
+from data.base.errors import Mistake
 from mcts.search.params import SearchParams
 from pipelines.shell.options import Above, AtLeast, Between, OptionError, make, read
 
@@ -87,9 +88,7 @@ def search_params(group: Any, threads: int, seed: int) -> SearchParams:
         group.pop("_target_", None)
     try:
         return make(SearchParams, group, "search")
-    except OptionError:
-        raise
-    except ValueError as error:  # of the parameters' own checks
+    except Mistake as error:  # of the parameters' own checks
         raise OptionError(str(error)) from None
 
 

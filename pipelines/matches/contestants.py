@@ -20,6 +20,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 
+from data.base.errors import Mistake
 from pipelines.engine.net_files import find_nets
 from pipelines.engine.options import GtpOptions, read_options
 from pipelines.matches.fixtures import Contestant, MatchError
@@ -86,8 +87,10 @@ def own_settings(overrides: list[str], name: str) -> dict[str, Any]:
             composed = compose("play_gtp", quoted("play_gtp", overrides))
             options = read_options(GtpOptions, plain(composed))
         files = find_nets(options)
-    except (ValueError, HydraException) as error:
-        raise MatchError(f"{name}: {explain(error) or error}") from None
+    except (Mistake, HydraException) as error:
+        if (message := explain(error)) is None:
+            raise
+        raise MatchError(f"{name}: {message}") from None
     nets = {kind: getattr(files, kind) for kind in NETS}
     # threads are a matter of the machine
     search = {key: value for key, value in asdict(options.search).items() if key != "threads"}

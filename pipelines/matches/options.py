@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from data.base.errors import Mistake
 from mcts.gtp.arguments import MAX_KOMI
 from mcts.play.clock import TimeRules
 from pipelines.matches.games import GameRules
@@ -50,7 +51,7 @@ class MatchOptions:
             return TimeRules("absolute", self.main_time)
         try:
             return TimeRules(self.overtime_kind, self.main_time, self.overtime, self.overtime_count)
-        except ValueError as error:
+        except Mistake as error:
             raise OptionError(
                 f"overtime={self.overtime:g} overtime_count={self.overtime_count}: {error}"
             ) from None

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from data.base.errors import first_line
 from pipelines.training.options import TrainingError
 
-# What a net takes as input, and which loaders make it. A class says so by its attribute `inputs`.
+# What a net takes as input, and which loaders make it. A class says so by its attribute `input_kind`.
 FITTING = {
     "planes": "a loader of planes, such as loader=default",
     "patterns": "loader=patterns or tree_patterns",
@@ -57,8 +57,8 @@ def assemble(cfg: DictConfig) -> tuple[Any, Any]:
 def check_inputs(cfg: DictConfig) -> None:
     """Raise `TrainingError` if the loader makes other inputs than the net takes."""
     net, loader = class_of(cfg.model.net), class_of(cfg.loader)
-    wanted = getattr(net, "inputs", "planes")
-    if wanted != getattr(loader, "inputs", "planes"):
+    wanted = getattr(net, "input_kind", "planes")
+    if wanted != getattr(loader, "input_kind", "planes"):
         raise TrainingError(
             f"this model wants {FITTING[wanted]}; leave loader= out, and the model chooses it"
         )

@@ -120,7 +120,7 @@ WORDS = re.compile(
     r"\b(files?|folder|archive|checkpoint|\.\w+ card|an SGF|weights of|dataset:|likewise)\b",
     re.IGNORECASE,
 )
-NO_PATHS = {"damaged", "name", "names", "objective", "overwrite", "parity", "sample"}
+NO_PATHS = {"agreement", "damaged", "name", "names", "objective", "overwrite", "parity", "sample"}
 
 
 @pytest.mark.parametrize("script", sorted(path.stem for path in CONF.glob("*.yaml")))
