@@ -70,9 +70,9 @@ class Muon(Optimizer):
     def adam_step(self, weight: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         """Take a step of AdamW that divides by `(sqrt(square) + eps) / sqrt(1 - b2**step)`.
 
-        `torch.optim.AdamW` divides by `sqrt(square) / sqrt(1 - b2**step) + eps`: weights differ from
-        the first step on, so runs would not continue exactly. The names in `state` are those of
-        existing checkpoints.
+        `torch.optim.AdamW` divides by `sqrt(square) / sqrt(1 - b2**step) + eps`. Its weights differ
+        from the first step on, so runs would not continue exactly. The names in `state` are those
+        of existing checkpoints.
         """
         if not state:
             state["step"] = 0
