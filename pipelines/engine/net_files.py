@@ -10,6 +10,7 @@ from data.base.errors import Mistake
 from mcts.search.params import SearchParams
 from pipelines.engine.options import ThinkerOptions
 from pipelines.shell.environment import ROOT
+from pipelines.shell.project import find_weights
 
 PRETRAINED = ROOT / "models" / "pretrained"
 SHIPPED = {
@@ -55,7 +56,7 @@ def net_path(kind: str, given: str | None) -> Path | None:
         return path if path.exists() else None
     if given.lower() == "none":
         return None
-    path = Path(given).expanduser().absolute()
+    path = find_weights(given).absolute()
     if not path.exists():
         raise NoSuchNet(f"{path}: there is no such file")
     return path

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from models.answering.ensemble import SYMMETRIES
 from pipelines.shell.options import AtLeast, OptionError
+from pipelines.shell.project import find_weights
 
 MOST_NETS = 4  # that tables and plots have room for
 
@@ -49,4 +50,4 @@ class Options:
     @property
     def paths(self) -> list[Path]:
         """Where the nets are."""
-        return [Path(path).expanduser() for path in self.checkpoint]
+        return [find_weights(path) for path in self.checkpoint]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pipelines.shell.options import AtLeast, OptionError
+from pipelines.shell.project import find_weights
 
 FORMATS = {"safetensors": "weights", "onnx": "onnx", "int8": "int8"}  # option: kind of file
 
@@ -45,7 +46,7 @@ class Options:
     @property
     def paths(self) -> list[Path]:
         """Where the nets are."""
-        return [Path(path).expanduser() for path in self.checkpoint]
+        return [find_weights(path) for path in self.checkpoint]
 
     @property
     def folder(self) -> Path:

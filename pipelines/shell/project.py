@@ -7,9 +7,13 @@ from pipelines.shell.environment import ROOT
 
 
 def find_weights(path: str) -> Path:
-    """Return a file of weights: where the user stands, else in the project."""
+    """Return a file of weights: where the user stands, else in the project if it is there.
+
+    So `models/pretrained/policy.json` is found from any folder, and in an installation.
+    """
     given = Path(path).expanduser()
-    return given if given.is_absolute() or given.exists() else ROOT / given
+    in_project = ROOT / given
+    return in_project if not given.exists() and in_project.exists() else given
 
 
 def commit() -> str:

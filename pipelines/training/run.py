@@ -23,6 +23,7 @@ from pipelines.shell.configuration import plain
 from pipelines.shell.console import bold, clock, console
 from pipelines.shell.mistakes import explain
 from pipelines.shell.path_keys import command
+from pipelines.shell.project import find_weights
 from pipelines.sweeping import sweeps
 from pipelines.training.assemble import (
     assemble,
@@ -56,6 +57,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     for key in ("dataset", "start", "resume"):
         if OmegaConf.select(cfg, key, throw_on_missing=False) is not None:
             cfg[key] = str(cfg[key])
+    if cfg.start:
+        cfg.start = str(find_weights(cfg.start))
     output = Path(cfg.resume or cfg.output).expanduser()
     try:
         checkpoint = None
