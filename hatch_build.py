@@ -53,8 +53,10 @@ class LambdaGoWheel(BuildHookInterface):
         self.folder = Path(tempfile.mkdtemp(prefix="lambdago-wheel-"))
         try:
             write_package(root, self.files(root), self.folder)
-        except CannotRewrite as error:
+        except BaseException as error:
             shutil.rmtree(self.folder)
+            if not isinstance(error, CannotRewrite):
+                raise
             self.app.abort(str(error))
         build_data["force_include"][str(self.folder)] = WHEEL
 

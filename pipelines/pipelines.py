@@ -12,6 +12,8 @@ the place of its own folder and lets the package take its place. Nobody else imp
 | `lambdago-x`, of an installation             | the package, `lambdago.pipelines`    |
 | jobs of joblib, submitit, workers of loaders | the package, by `PYTHONPATH`         |
 
+With `python -P`, which keeps the folder of a script off the path, the project has to be installed.
+
 So the first import of each script is one of `pipelines`. As a side effect no script can hide a
 module of the standard library or a package by having its name.
 """

@@ -1,8 +1,8 @@
 """Public names of a package that are imported when they are first used (PEP 562).
 
-    __getattr__, __dir__ = lazy(__name__, {"Board": "board"})
+    __getattr__, __dir__ = lazy(__name__, {"Board": "game.board"})
 
-So `import data` loads neither torch nor compiled code, and `data.Board` is `data.board.Board`.
+So `import data` loads neither torch nor compiled code, and `data.Board` is `data.game.board.Board`.
 """
 
 import sys

@@ -300,9 +300,7 @@ def capture(b, v, colour):
 
 @kernel
 def place(b, v, colour):
-    """Put a stone on an empty vertex and take captured strings off.
-
-    If nothing is captured and the own string has no liberty, that is taken off.
+    """Put a stone on an empty vertex and take captured strings off, else a string without liberty.
 
     Strings, liberties, empties, hash, ko and `placed` follow; the turn does not (see `play`).
     """

@@ -19,7 +19,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from data.base.atomic import temporary_name
+from data.base.atomic import replacing
 from data.base.errors import first_line
 from data.patterns.codes import AROUND_CODES
 from data.patterns.vocabulary import KINDS, PatternError, Words, as_arrays, first_of_slots
@@ -44,14 +44,9 @@ class PatternWeights:
 def write_patterns(path: Path, patterns: PatternWeights) -> None:
     about = {**patterns.about, "format": FORMAT, "schema": SCHEMA, "kind": patterns.kind}
     arrays = {"weights": patterns.weights.astype(np.float32), **as_arrays(patterns.words)}
-    waiting = temporary_name(path)
-    try:
-        waiting.write_bytes(
-            save(arrays, {"about": json.dumps(about), "sha256": checksum(about, arrays)})
-        )
-        waiting.replace(path)
-    finally:
-        waiting.unlink(missing_ok=True)
+    content = save(arrays, {"about": json.dumps(about), "sha256": checksum(about, arrays)})
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def checksum(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:

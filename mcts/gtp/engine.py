@@ -1,4 +1,4 @@
-"""GTP 2, for GUIs and servers: each line that comes in gets one answer.
+r"""GTP 2, for GUIs and servers: each line that comes in gets one answer.
 
 `Engine.serve` is where to begin.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mcts.search.evaluator_queue import Answer, Request
 from mcts.search.parts import SearchParts
-from mcts.search.protocols import hears_komi
+from mcts.search.protocols import takes_komi
 from mcts.tree.store_kernels import POLICY, VALUE
 from mcts.tree.tree import Tree
 
@@ -87,7 +87,7 @@ class NetRequests:
             self.queues[kind].submit(group)
 
     def cache_key(self, kind: int, key: int, komi: float) -> int | tuple[int, float]:
-        return (key, komi) if hears_komi(self.queues[kind].net) else key
+        return (key, komi) if takes_komi(self.queues[kind].net) else key
 
     def receive(self, answer: Answer) -> None:
         """Apply the answers of a batch; one with an error gives its net up."""

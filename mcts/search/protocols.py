@@ -22,7 +22,7 @@ class Net(Protocol):
     """A policy net or a value net.
 
     It may have a method `fits(size)`, which tells whether it answers for boards of that size. If
-    it has a true attribute `hears_komi`, `answer_packed` gets another argument: `komi` float32
+    it has a true attribute `takes_komi`, `answer_packed` gets another argument: `komi` float32
     [batch], in points for White.
     """
 
@@ -41,13 +41,13 @@ class Net(Protocol):
         ...
 
 
-def hears_komi(net: Net) -> bool:
-    return bool(getattr(net, "hears_komi", False))
+def takes_komi(net: Net) -> bool:
+    return bool(getattr(net, "takes_komi", False))
 
 
 def told_komi(net: Net, komi: Sequence[float]) -> dict[str, np.ndarray]:
     """The argument `komi` of `answer_packed`, if the net takes it."""
-    return {"komi": np.array(komi, np.float32)} if hears_komi(net) else {}
+    return {"komi": np.array(komi, np.float32)} if takes_komi(net) else {}
 
 
 @dataclass

@@ -30,8 +30,8 @@ class SymmetryEnsemble:
         return self.net.fits(size)
 
     @property
-    def hears_komi(self) -> bool:
-        return self.card.hears_komi
+    def takes_komi(self) -> bool:
+        return self.card.takes_komi
 
     def answer(self, planes: np.ndarray) -> np.ndarray:
         answers = (self.net.answer(planes, turn(k, len(planes))) for k in range(self.count))

@@ -8,7 +8,7 @@
     net.answer_packed(packed, to_play)  packed: uint8 [batch, points, 6], bits as in datasets
                                         to_play: int8 [batch], +1 or -1
                                         komi=: float [batch], points for White, required if
-                                        `hears_komi`
+                                        `takes_komi`
 
 Answers are float32. A policy net answers with log-probabilities [batch, points]; illegal moves are
 not excluded. A value net answers with [batch], from -1 to +1 for the player to move. `turns`,
@@ -54,9 +54,9 @@ class Inference:
         return self.card.fits(size)
 
     @property
-    def hears_komi(self) -> bool:
+    def takes_komi(self) -> bool:
         """Whether komi is among its inputs."""
-        return self.card.hears_komi
+        return self.card.takes_komi
 
     def answer(self, planes: np.ndarray, turns: np.ndarray | None = None) -> np.ndarray:
         size = planes.shape[-1] if planes.ndim == 4 else 0
@@ -138,12 +138,12 @@ def unpack(
     # compiled; callers that have planes already do without
     from data.loading.loader_kernels import expand
 
-    if card.hears_komi and komi is None:
+    if card.takes_komi and komi is None:
         raise ValueError(f"{card.name} takes komi as input: pass komi=, one a position")
     size = math.isqrt(packed.shape[1])
     to_play = to_play.astype(np.int8, copy=False)
     given = (
-        komi_bytes(komi, to_play) if komi is not None and card.hears_komi else np.empty(0, np.uint8)
+        komi_bytes(komi, to_play) if komi is not None and card.takes_komi else np.empty(0, np.uint8)
     )
     points = np.empty((len(packed), size**2, len(card.planes)), np.uint8)
     turned = (

@@ -58,7 +58,7 @@ class Card:
         return (self.least or self.size) <= size <= self.size
 
     @property
-    def hears_komi(self) -> bool:
+    def takes_komi(self) -> bool:
         return KOMI_PLANE in self.planes
 
     def sizes(self) -> str:

@@ -1,11 +1,12 @@
-"""Everything that touches Lightning's internals: a resumed run equals an unbroken one.
+"""What models use of Lightning's internals, so that a resumed run equals an unbroken one.
 
     ResumableModule    the module's part: random states, sums of metrics, settings of the optimiser
     Restored           the callback that tells when restoring has ended
     functions          the trainer's part: when it validates, how it counts batches and steps
 
 A batch that fails is undone, a validation that was cut off is run again, and numbers drawn between
-two steps do not count. Lightning does none of this.
+two steps do not count. Lightning does none of this. How far a run is, the loader reads in
+`data/loading/lightning_state.py`.
 """
 
 from collections.abc import Callable, Mapping

@@ -68,10 +68,11 @@ class Muon(Optimizer):
         weight.add_(matrix.view_as(weight), alpha=-group["lr"] * scale)
 
     def adam_step(self, weight: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Take a step of AdamW, with `eps` outside the correction of the bias.
+        """Take a step of AdamW that divides by `(sqrt(square) + eps) / sqrt(1 - b2**step)`.
 
-        `torch.optim.AdamW` adds it inside: weights differ from the first step on, so runs would not
-        continue exactly. The names in `state` are those of existing checkpoints.
+        `torch.optim.AdamW` divides by `sqrt(square) / sqrt(1 - b2**step) + eps`. Its weights differ
+        from the first step on, so runs would not continue exactly. The names in `state` are those
+        of existing checkpoints.
         """
         if not state:
             state["step"] = 0

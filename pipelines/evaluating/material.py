@@ -191,7 +191,7 @@ def judge(
     found: dict[int, list[Any]] = {count: [] for count in symmetries}
     labels = []
     ensemble = SymmetryEnsemble(net, max(symmetries))
-    komi = file.area_komi if net.hears_komi else None
+    komi = file.area_komi if net.takes_komi else None
     for packed, columns in batches(file, material.rows, batch_size):
         labels.append(columns["move"] if material.kind == "policy" else columns["outcome"])
         given = None if komi is None else komi[columns["game"]]

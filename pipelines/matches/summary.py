@@ -30,6 +30,10 @@ from pipelines.shell.console import console, make_table
 
 FAULTS = ("T", "F")  # last letters of results that an engine's fault decided
 
+PLAYER_COLUMNS = ["", "games", "points", "won (95%)", "Elo (95%)", "s/move", "slowest", "faults"]
+PAIR_COLUMNS = ["pair (points of the first)", "games", "points", "draws", "won (95%)", "Elo"]
+PAIR_COLUMNS += ["as Black", "as White", "moves"]
+
 
 def summarise(
     games: list[dict[str, Any]], names: Sequence[str], rules: GameRules
@@ -133,56 +137,10 @@ def fit(wins: np.ndarray, names: list[str]) -> dict[str, dict[str, float]]:
 
 
 def show(summary: dict[str, Any]) -> None:
-    players = sorted(
-        summary["players"],
-        key=lambda row: -summary["elo"].get(row["name"], {"value": 0.0})["value"],
-    )
-    lines = []
-    for row in players:
-        elo = summary["elo"].get(row["name"])
-        lines.append(
-            [
-                row["name"],
-                str(row["games"]),
-                f"{row['points']:g}",
-                percent(row["rate"]),
-                difference(elo) if elo else "-",
-                f"{row['seconds_a_move']:.2f}",
-                f"{row['slowest']:.1f}",
-                str(row["faults"]),
-            ]
-        )
-    names = ["", "games", "points", "won (95%)", "Elo (95%)", "s/move", "slowest", "faults"]
-    console.print(
-        "",
-        make_table(f"{count_of(summary['games'], 'game')}, {summary['rules']}", names, lines),
-        "",
-    )
-    lines = [
-        [
-            f"{p['first']} - {p['second']}",
-            str(p["games"]),
-            f"{p['points']:g}",
-            str(p["draws"]),
-            percent(p["rate"]),
-            difference(p["elo"]),
-            *(f"{p[side][0]:g}/{p[side][1]}" for side in ("as_black", "as_white")),
-            f"{p['moves']:.0f}",
-        ]
-        for p in sorted(summary["pairs"], key=lambda p: -p["rate"]["value"])
-    ]
-    names = [
-        "pair (points of the first)",
-        "games",
-        "points",
-        "draws",
-        "won (95%)",
-        "Elo",
-        "as Black",
-        "as White",
-        "moves",
-    ]
-    console.print(make_table("Pairs", names, lines), "")
+    """Print the tables of players and of pairs, and what else should be known."""
+    title = f"{count_of(summary['games'], 'game')}, {summary['rules']}"
+    console.print("", make_table(title, PLAYER_COLUMNS, player_lines(summary)), "")
+    console.print(make_table("Pairs", PAIR_COLUMNS, pair_lines(summary)), "")
     if summary["elo"]:
         both = (
             f"Players are fitted as if each pair that met had won {VIRTUAL:g} games more either "
@@ -197,6 +155,45 @@ def show(summary: dict[str, Any]) -> None:
     console.print("; ".join(counts))
     for fault in summary["faults"][:10]:
         console.print(f"  {fault}", soft_wrap=True)
+
+
+def player_lines(summary: dict[str, Any]) -> list[list[str]]:
+    """Return a line for each player, the strongest first."""
+    ratings = summary["elo"]
+    unrated = {"value": 0.0}
+    players = sorted(
+        summary["players"], key=lambda row: -ratings.get(row["name"], unrated)["value"]
+    )
+    return [
+        [
+            row["name"],
+            str(row["games"]),
+            f"{row['points']:g}",
+            percent(row["rate"]),
+            difference(ratings[row["name"]]) if row["name"] in ratings else "-",
+            f"{row['seconds_a_move']:.2f}",
+            f"{row['slowest']:.1f}",
+            str(row["faults"]),
+        ]
+        for row in players
+    ]
+
+
+def pair_lines(summary: dict[str, Any]) -> list[list[str]]:
+    """Return a line for each pair, the most one-sided first."""
+    return [
+        [
+            f"{p['first']} - {p['second']}",
+            str(p["games"]),
+            f"{p['points']:g}",
+            str(p["draws"]),
+            percent(p["rate"]),
+            difference(p["elo"]),
+            *(f"{p[side][0]:g}/{p[side][1]}" for side in ("as_black", "as_white")),
+            f"{p['moves']:.0f}",
+        ]
+        for p in sorted(summary["pairs"], key=lambda p: -p["rate"]["value"])
+    ]
 
 
 def percent(rate: dict[str, float]) -> str:

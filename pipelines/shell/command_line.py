@@ -1,4 +1,4 @@
-"""The command line on its way from the shell to Hydra: the one place that changes `sys.argv`.
+"""The command line on its way from the shell to Hydra: the one place that changes its words.
 
 | step                 | typed                           | Hydra gets                      |
 | -------------------- | ------------------------------- | ------------------------------- |

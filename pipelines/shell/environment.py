@@ -54,6 +54,11 @@ def check_packages() -> None:
     sys.exit(2)
 
 
+def is_installed_program() -> bool:
+    """Whether a program of an installation runs, and not a script of a checkout."""
+    return bool(umbrella) or Path(sys.argv[0]).name in PROGRAMS.values()
+
+
 def start_of_command(script: str) -> list[str]:
     """Return the words that start `script` as the script that runs now was started."""
     program = Path(sys.argv[0])

@@ -3,7 +3,7 @@
 import re
 
 from pipelines.shell.configuration import CONF
-from pipelines.shell.environment import start_of_command
+from pipelines.shell.environment import PROGRAMS, is_installed_program, start_of_command
 
 
 def help_text(name: str) -> str:
@@ -14,7 +14,15 @@ def help_text(name: str) -> str:
         if f"- {group}:" in own or f"- /{group}" in own:
             lines += group_help(group, own)
     text = re.sub(r"python pipelines/(\w+)\.py", lambda found: start(found[1]), "\n".join(lines))
-    return f"{start(name)} key=value ...\n\n{text}"
+    return f"{start(name)} key=value ...\n\n{with_programs(text)}"
+
+
+def with_programs(text: str) -> str:
+    """Name the installed programs in place of scripts, where such a program runs."""
+    if not is_installed_program():
+        return text
+    names = "|".join(PROGRAMS)
+    return re.sub(rf"\S*\b({names})\.py\b", lambda found: start(found[1]), text)
 
 
 def start(script: str) -> str:

@@ -50,8 +50,9 @@ def claimed(folder: Path, *, named: bool) -> Iterator[Path]:
 
 
 def claim(folder: Path) -> tuple[Path, IO[str] | None]:
-    """The folder and its lock; no lock where none can be made: then the script can't write there
-    either, and says so.
+    """Return the folder and its lock.
+
+    The lock is None where none can be made: the script can't write there either, and says so.
     """
     while True:
         try:
@@ -66,7 +67,7 @@ def claim(folder: Path) -> tuple[Path, IO[str] | None]:
             raise FolderTaken(
                 f"{folder}: {who} is at work there; wait for it, or name another folder"
             )
-        if is_same(file, folder / LOCK):
+        if locks.is_at(file, folder / LOCK):
             return folder, signed(file)
         file.close()  # its owner removed it between the two steps above
 
@@ -95,14 +96,6 @@ def signed(file: IO[str]) -> IO[str]:
     file.write(f"{os.getpid()}\n")
     file.flush()
     return file
-
-
-def is_same(file: IO[str], path: Path) -> bool:
-    held = os.fstat(file.fileno())
-    with suppress(FileNotFoundError):
-        there = path.stat()
-        return (held.st_ino, held.st_dev) == (there.st_ino, there.st_dev)
-    return False
 
 
 def release(folder: Path, file: IO[str] | None) -> None:

@@ -24,7 +24,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from data.base.text import visible
 from pipelines.shell import command_line, run_folders
 from pipelines.shell.configuration import CONF
-from pipelines.shell.help import help_text
+from pipelines.shell.help import help_text, with_programs
 from pipelines.shell.mistakes import explain
 
 # the default of `output`, where a script makes a folder for each run
@@ -75,7 +75,7 @@ def script(
                 if message is None:
                     raise
                 # it may quote a stranger's file
-                print(visible(f"{name}: {message}", keep="\n"), file=sys.stderr)
+                print(visible(f"{name}: {with_programs(message)}", keep="\n"), file=sys.stderr)
                 sys.exit(2)
 
         main.__doc__ = function.__doc__

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from data.base.errors import first_line
 from pipelines.training.options import TrainingError
 
-# What a net takes as input, and which loaders make it. A class says so by its attribute `input_kind`.
+# What a net takes as input, and which loaders make it. A class says so by `input_kind`.
 FITTING = {
     "planes": "a loader of planes, such as loader=default",
     "patterns": "loader=patterns or tree_patterns",

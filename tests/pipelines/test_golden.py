@@ -253,6 +253,7 @@ BROKEN_RECORDS = {
     "odd/cut off.sgf": b"(;GM[1]SZ[9]KM[6]RE[B+2.5];B[ee];W[cc];B[gg];W[c",
 }
 MEASURED = (  # what differs from run to run or with versions of HDF5 and Zstandard
+    (r"compiling, which takes .*\n", ""),  # only where kernels are not compiled yet
     (r"[\d,]+/s", "N/s"),
     (r"[\d,]+ positions/s", "N positions/s"),
     (r"[\d.,]+ [MG]B", "N MB"),

@@ -134,7 +134,7 @@ def test_an_old_net_answers_what_it_answered(name: str) -> None:
         if expected["engine"] == "patterns":
             answers = net.answer_games(Games(file), game, ply)
         else:
-            komi = {"komi": file.area_komi[game]} if net.hears_komi else {}
+            komi = {"komi": file.area_komi[game]} if net.takes_komi else {}
             answers = net.answer_packed(file.positions["planes"][:][ROWS], to_play, **komi)
     found = answers if answers.ndim == 1 else answers[:, ::9].ravel()
     # Processors with and without VNNI round products of int8 in different ways.
@@ -145,7 +145,7 @@ def test_old_cards_tell_what_they_told(scripts: Scripts) -> None:
     policy, value = (read_card(FILES / "nets" / f"{kind}.json") for kind in ("policy", "value"))
     assert (policy.kind, policy.size, len(policy.planes), policy.weights) == ("policy", 9, 48, 2485)
     assert set(policy.files) == {"policy.safetensors", "policy.onnx", "policy.int8.onnx"}
-    assert (value.kind, value.size, len(value.planes), value.hears_komi) == ("value", 9, 50, True)
+    assert (value.kind, value.size, len(value.planes), value.takes_komi) == ("value", 9, 50, True)
     assert value.compute["weights_to_learn"] == 1414
     scripts.good("export")
     again = read_card(scripts.folder / "again" / "value.json")

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARED = ("pipelines/shell/", "pipelines/training/", "data/base/")
+SHARED = ("pipelines/shell/", "data/base/")
 GAMES = 40  # so that each part of the split has some
 
 

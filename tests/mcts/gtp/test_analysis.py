@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from data.base.errors import Mistake
 from data.game.coords import BLACK, WHITE, to_gtp
 from mcts.play.commentary import Wanted, to_cgos, to_kata, to_lz, to_table
 from mcts.play.player import Player
@@ -58,7 +59,7 @@ def test_a_thinker_that_is_done_at_once_still_answers_until_the_next_line() -> N
 )
 def test_a_net_that_can_not_be_opened_is_an_error_of_analysis_too(talk: Talk, command: str) -> None:
     def broken(size: int) -> None:
-        raise ValueError("policy.json: cut off")
+        raise Mistake("policy.json: cut off")
 
     talk.player.thinkers = broken  # type: ignore[assignment]
     assert talk.refuse(f"{command} b") == "policy.json: cut off"

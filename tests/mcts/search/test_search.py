@@ -885,12 +885,12 @@ def test_the_cache_answers_for_positions_seen_before(think) -> None:
     assert 0 < value.positions - asked < asked / 2
 
 
-def test_a_net_that_hears_komi_is_told_and_what_it_said_holds_for_that_komi_alone(think) -> None:
+def test_a_net_that_takes_komi_is_told_and_what_it_said_holds_for_that_komi_alone(think) -> None:
     """On each board of Black's, komi is what it answers; other nets are told nothing."""
     told: set[float] = set()
 
     class Hearing(FakeValue):
-        hears_komi = True
+        takes_komi = True
 
         def answer_packed(  # type: ignore[override]
             self,

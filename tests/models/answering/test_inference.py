@@ -103,7 +103,7 @@ def test_komi_counts_for_who_is_given_it():
     the same.
     """
     door = make(KOMI_VALUE)
-    assert door.hears_komi and not make(VALUE).hears_komi
+    assert door.takes_komi and not make(VALUE).takes_komi
     packed, _ = random_positions(4)
     white, black = np.full(4, -1, np.int8), np.full(4, 1, np.int8)
     seven, none = np.full(4, 7.5), np.zeros(4)
@@ -137,7 +137,7 @@ def test_komi_counts_for_who_is_given_it():
         door.answer_packed(packed, white)
 
 
-def test_only_value_resnet_hears_komi():
+def test_only_value_resnet_takes_komi():
     paper = {
         "_target_": "models.nets.ValueNet",
         "planes": 50,
