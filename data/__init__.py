@@ -1,5 +1,8 @@
 """The game, the records, the planes and the dataset: everything that comes before a network.
 
+The rooms, each of which imports only those before it: `base`; `game`, `hdf5`; `records`, `sources`;
+`features`; `dataset`; `patterns`; `build`; `loading`.
+
 Public names are imported when they are first used, so `import data` loads nothing.
 """
 

@@ -5,12 +5,13 @@
 | `build_dataset`, `inspect_dataset`                    | `dataset`                          |
 | `train_model`, `report_sweep`                         | `training`, `sweeping`             |
 | `evaluate_model`, `evaluate_rollouts`                 | `evaluating`                       |
+| `export_model`                                        | `exporting`                        |
 | `play_gtp`                                            | `engine`                           |
 | `play_match`                                          | `matches`                          |
 | `analyze_game`                                        | `analysing`                        |
 | `measure_speed`                                       | `speed`                            |
-| `export_model`, `estimate_owners`, `run_demo`         |                                    |
+| `estimate_owners`, `run_demo`                         |                                    |
 
 `shell` is what all scripts share: how they start, their command line, options, messages, tables.
-`drawing` makes every chart and board. Nobody imports a script.
+`drawing` makes every chart and board. No module imports a script.
 """

@@ -1,1 +1,1 @@
-"""What serves `evaluate_model.py`."""
+"""What serves `evaluate_model.py` and `evaluate_rollouts.py`."""
