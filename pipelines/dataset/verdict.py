@@ -1,4 +1,4 @@
-"""Whether a dataset is what it says: `show_verdict`."""
+"""Check a dataset and print the verdict: `show_verdict`."""
 
 from typing import Any
 

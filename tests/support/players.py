@@ -1,5 +1,7 @@
 """Players of tests, and thinkers that answer what they are told to."""
 
+from typing import Any
+
 from data.game.board import Board
 from data.game.coords import PASS
 from mcts.play.manners import Manners
@@ -49,4 +51,6 @@ class Failing(Scripted):
 
 
 def player_with(thinker: object, size: int = 5, **manners: object) -> Player:
-    return Player(lambda size: thinker, Manners(**{"seconds": 0.1, **manners}), size=size, komi=0.5)  # type: ignore[arg-type, return-value]
+    kept: Any = {"seconds": 0.1, **manners}
+    makes: Any = lambda size: thinker  # noqa: E731
+    return Player(makes, Manners(**kept), size=size, komi=0.5)
