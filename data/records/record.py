@@ -36,6 +36,7 @@ class GameRecord:
     date: str = ""  # YYYY-MM-DD, YYYY-MM, YYYY or ''
     event: str = ""
     source: str = ""  # archive and member
+    server: str = ""  # where it was played, see server.py; '' if unknown
     first: int = 0  # who is to play in a record without moves: +1, -1, or 0: unknown
     # why the main line ends before the record does ('' if it does not), e.g. 'unreadable move'
     cut: str = ""

@@ -13,6 +13,7 @@ import numpy as np
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, to_sgf
 from data.records.metadata import from_rank
 from data.records.record import GameRecord
+from data.records.server import SERVERS
 
 SETUP = {BLACK: "AB", WHITE: "AW", EMPTY: "AE"}
 MOVES_A_LINE = 10
@@ -55,6 +56,7 @@ def root_properties(record: GameRecord) -> Iterator[str]:
         "WR": from_rank(record.white_rank) if record.white_rank else "",
         "DT": record.date,
         "EV": record.event,
+        "PC": record.server if record.server in SERVERS else "",  # the others are seen by the rest
         "RU": record.rules,
         "KM": "" if np.isnan(record.komi) else decimal(record.komi),
         "HA": str(record.handicap) if record.handicap else "",
