@@ -98,7 +98,7 @@ def feature_values(planes: np.ndarray, name: str, features: FeatureSet = ALPHAGO
 def stays(group: np.ndarray) -> np.ndarray:
     """How long stones stayed, of planes [turns ago, size, size]: see `legend`.
 
-    GONE + k: until k turns ago.
+    `GONE + k`: last there k turns ago.
     """
     count, first = group.sum(axis=0), group.argmax(axis=0)
     last = len(group) - 1 - group[::-1].argmax(axis=0)
