@@ -70,7 +70,7 @@ GAME_COLUMNS: dict[str, Any] = {
     "event": TEXT,
     "source": TEXT,  # archive and member
     "cut": TEXT,  # why the game ends before its record does, '' if it does not
-    "server": TEXT,  # where it was played: see records/server.py, '' if unknown
+    "server": TEXT,  # where it was played: see records/metadata/server.py, '' if unknown
 }
 ADDED_COLUMNS = ("server",)  # texts that older files lack: they read as ''
 POSITION_COLUMNS = {

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from data.records.server import PROGRAM, SERVERS, TOURNAMENT
+from data.records.metadata import PROGRAM, SERVERS, TOURNAMENT
 
 UNIFORM = (
     "black_to_play", "white_to_play", "komi", "own_rank", "opponent_rank", "source", "year",
@@ -37,7 +37,7 @@ class Known:
     """What is known of games, one entry a position; None or 0 where it is not known."""
 
     komi: np.ndarray | None = None  # float32, points for White, as area is counted; NaN is unknown
-    black_rank: np.ndarray | None = None  # int8, as `records/metadata.py` counts ranks
+    black_rank: np.ndarray | None = None  # int8, as `records/metadata/rank.py` counts ranks
     white_rank: np.ndarray | None = None
     source: np.ndarray | None = None  # uint8, a place in SOURCES plus 1
     year: np.ndarray | None = None  # int16

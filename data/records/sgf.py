@@ -22,7 +22,6 @@ from data.records.gib import is_gib, read_gib
 from data.records.handicap import IMPLICIT_HANDICAPS, likely_layout
 from data.records.main_line import NO_BEGINNING, NO_BRACKET, MainLine, find_main_lines
 from data.records.record import GameRecord, Rejected
-from data.records.server import find_server
 
 MAX_MOVES = 10_000
 MAX_STONES = 200_000  # of all set-up, repetitions included
@@ -338,7 +337,7 @@ def _make_record(
         or metadata.to_date(root.get("RD", b"")[:80]),
         event=event,
         source=source,
-        server=find_server(root, event=event, names=names, ranks=ranks),
+        server=metadata.find_server(root, event=event, names=names, ranks=ranks),
         first=0 if game.moves else _PLAYERS.get(root.get("PL", b"").strip()[:1].upper(), 0),
         cut=game.cut,
         mended=mended,

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, to_sgf
-from data.records.metadata import from_rank
+from data.records.metadata import SERVERS, from_rank
 from data.records.record import GameRecord
-from data.records.server import SERVERS
 
 SETUP = {BLACK: "AB", WHITE: "AW", EMPTY: "AE"}
 MOVES_A_LINE = 10

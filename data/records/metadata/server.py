@@ -18,7 +18,8 @@ A record that is relayed by a server counts as a game of that server.
 import re
 from functools import lru_cache
 
-from data.records.metadata import PROFESSIONAL, to_text
+from data.records.metadata.rank import PROFESSIONAL
+from data.records.metadata.words import to_text
 
 SERVERS = ("kgs", "fox", "tygem", "ogs", "igs", "cgos")
 PROGRAM, TOURNAMENT = "program", "tournament"
