@@ -95,9 +95,7 @@ def has_owners(state: Mapping[str, Tensor]) -> bool:
 def check_width(ours: dict[str, Tensor], theirs: dict[str, Tensor], path: Path) -> None:
     """Raise `StartError` if first layers differ in width: later layers would fit nothing."""
     for name in FIRST:
-        if name in ours and (
-            name not in theirs or window(theirs[name]) != window(ours[name])
-        ):
+        if name in ours and (name not in theirs or window(theirs[name]) != window(ours[name])):
             raise StartError(f"start={path}: no weight there fits this net, which has other layers")
         if name not in ours:
             continue
