@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from data.dataset.file import DatasetFile
 from data.dataset.owners import write_owners
 from mcts.search.params import SearchParams
+from models.nets.answers import ask
 from pipelines.shell.configuration import CONF
 from pipelines.training.assemble import assemble, check_factories
 from pipelines.training.options import TrainingError, complete
@@ -110,7 +111,9 @@ def instantiate_parts(cfg: DictConfig, skip: set[str]) -> None:
     assert trainer.max_steps == cfg.steps and cfg.steps % cfg.validate_every_steps == 0
     weight = next(module.parameters())
     batch = next(iter(data.train_dataloader()))
-    assert module.net.eval()(batch["planes"]).isfinite().all() and weight.dtype.is_floating_point
+    answers = ask(module.net.eval(), batch["planes"])
+    assert all(answer.isfinite().all() for answer in answers.values())
+    assert weight.dtype.is_floating_point
 
 
 def del_hydra(cfg: DictConfig) -> None:
