@@ -21,7 +21,8 @@ from typing import Protocol
 
 import numpy as np
 
-from data.features.feature_set import ROW_BYTES, komi_bytes
+from data.features.feature_set import PLANES, ROW_BYTES
+from data.features.uniform import Known, uniform_bytes
 from data.game import symmetry
 from models.answering.engines import Engine
 from models.files.card import Card, NetFileError
@@ -142,14 +143,12 @@ def unpack(
         raise ValueError(f"{card.name} takes komi as input: pass komi=, one a position")
     size = math.isqrt(packed.shape[1])
     to_play = to_play.astype(np.int8, copy=False)
-    given = (
-        komi_bytes(komi, to_play) if komi is not None and card.takes_komi else np.empty(0, np.uint8)
-    )
+    uniform = uniform_bytes(card.planes[PLANES:], to_play, Known(komi))
     points = np.empty((len(packed), size**2, len(card.planes)), np.uint8)
     turned = (
         np.zeros(len(packed), np.uint8) if turns is None else turns.astype(np.uint8, copy=False)
     )
-    expand(packed, np.arange(len(packed)), turned, symmetry.backward(size), to_play, given, points)
+    expand(packed, np.arange(len(packed)), turned, symmetry.backward(size), uniform, points)
     return points
 
 

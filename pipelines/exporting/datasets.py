@@ -18,7 +18,7 @@ def find_dataset(path: str | None, config: dict[str, Any]) -> DatasetFile:
 
 def open_dataset(path: str | None, config: dict[str, Any], card: Card) -> DatasetFile:
     """Open the dataset. Raises a `Mistake` if the net can't be compared on it."""
-    from data.loading.loader import check_planes
+    from data.loading.planes import check_planes
 
     file = find_dataset(path, config)
     check_planes(file, len(card.planes))
