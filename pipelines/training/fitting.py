@@ -55,19 +55,26 @@ def settle(cfg: DictConfig, data: Any) -> None:
         )
     net = cfg.model.net
     if "uniform" in net:
-        settle_planes(net, inputs_of(data))
-    elif data.planes != net.get("planes", data.planes):
-        raise TrainingError(
-            f"model.net.planes={net.planes}, but loader.planes={data.planes}: say only the latter"
-        )
+        settle_planes(net, data.inputs)
+    elif "planes" in net:
+        check_planes(net, data)
     settle_passes(net, bool(getattr(data, "names_pass", False)))
     if "lessons" in cfg.model:
         settle_lessons(cfg.model, targets_of(data))
     net.update(data.net_arguments())
 
 
-def inputs_of(data: Any) -> Inputs:
-    return getattr(data, "inputs", None) or Inputs.of_count(data.planes)
+def check_planes(net: DictConfig, data: Any) -> None:
+    """Raise `TrainingError` unless a net that counts its planes gets as many."""
+    if data.planes != net.planes:
+        raise TrainingError(
+            f"model.net.planes={net.planes}, but loader.planes={data.planes}: say only the latter"
+        )
+    if len(data.inputs) != data.planes:
+        raise TrainingError(
+            f"loader.extras: this net does not take {', '.join(data.inputs.uniform)} as inputs; "
+            "model=dual_resnet does, model=zero takes colours and komi"
+        )
 
 
 def settle_planes(net: DictConfig, inputs: Inputs) -> None:

@@ -77,7 +77,14 @@ def test_every_launcher_composes(launcher: str) -> None:
 @pytest.mark.parametrize("choice", TRAINING)
 def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_path: Path) -> None:
     # that such batches are for
-    models = {"patterns": "rollout", "tree_patterns": "tree", "value_komi": "value_resnet"}
+    models = {
+        "patterns": "rollout",
+        "tree_patterns": "tree",
+        "value_komi": "value_resnet",
+        "dual": "dual_resnet",
+        "zero17": "zero",
+        "zero18": "zero_small",
+    }
     fitting = [f"model={model}" for loader, model in models.items() if choice == f"loader={loader}"]
     if choice == "experiment=pretrained_value":
         file = DatasetFile(dataset)
