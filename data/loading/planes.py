@@ -12,8 +12,6 @@ Uniform planes follow from the labels of a row and from what the file knows of i
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +20,7 @@ from data.dataset.file import DatasetFile
 from data.dataset.games import Games
 from data.dataset.layout import DatasetError
 from data.dataset.positions import read_rows
+from data.features.encoders import ReplayEncoder
 from data.features.feature_set import ALPHAGO48, FeatureSet, feature_set
 from data.features.inputs import Inputs
 from data.features.uniform import CONDITIONS, Known, uniform_bytes
@@ -105,13 +104,10 @@ class ReplayedPlanes(RowInputs):
     games: Games
     inputs: Inputs
 
-    @cached_property
-    def encoder(self) -> Any:
-        encoders = import_module("data.features.encoders")
-        return encoders.ReplayEncoder(self.inputs.features, self.games)
-
     def load(self, rows: np.ndarray, labels: Labels, hidden: np.ndarray | None) -> PackedRows:
-        packed = self.encoder.packed(labels["game"], labels["ply"])
+        # one for each pool: train and validation pools are read in threads of their own
+        encoder = ReplayEncoder(self.inputs.features, self.games)
+        packed = encoder.packed(labels["game"], labels["ply"])
         uniform = uniform_of(self.file, self.inputs.uniform, labels, hidden)
         return PackedRows(packed, uniform, self.file.size, self.inputs.stored)
 
