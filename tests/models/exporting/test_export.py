@@ -389,10 +389,18 @@ def test_what_to_assume_in_play_is_written_on_the_card(made, tmp_path):
         tmp_path / "told.ckpt", tiny_net(arguments)[0], arguments, made["dataset"]
     )
     how = [f"checkpoint={path}", "formats=[safetensors]", "parity=8", "batches=8", "name=told"]
-    with pytest.raises(ExportError, match=r"assume=.*does not take: source"):
-        export(tmp_path, *how, "assume={source: kgs}")
+    with pytest.raises(ExportError, match="assume: .*does not take: source"):
+        export(tmp_path, *how, "assume.source=kgs")
     with pytest.raises(ExportError, match="own_rank='strong': a rank as 5k, 3d or 9p"):
-        export(tmp_path, *how, "assume={own_rank: strong}")
+        export(tmp_path, *how, "assume.own_rank=strong")
+    assert export(tmp_path, *how, "assume.own_rank=3d", "assume.year=2015")["card"]["assume"] == {
+        "own_rank": "3d",
+        "year": 2015,
+    }
+    again = [f"checkpoint={tmp_path / 'told.json'}", f"dataset={made['dataset']}", *how[1:]]
+    export(tmp_path, *again, "overwrite=true", "assume.year=unknown")
+    net = open_net(tmp_path / "told.json", device="cpu")
+    assert net.conditions == Conditions(own_rank=3)
 
 
 def test_positions_are_sampled_with_what_is_known_of_them(made):
