@@ -17,6 +17,7 @@ import numpy as np
 from data.base.errors import first_line
 from data.dataset.columns import BROKEN, Columns, Shape
 from data.dataset.layout import (
+    ADDED_COLUMNS,
     FLAT_COLUMNS,
     GAME_COLUMNS,
     LAYOUTS,
@@ -26,7 +27,8 @@ from data.dataset.layout import (
     SETUP_COLUMNS,
     DatasetError,
 )
-from data.features.feature_set import PLANES, ROW_BYTES, plane_names
+from data.features.feature_set import ALPHAGO48, FEATURE_SETS, FeatureSet
+from data.features.uniform import Known, source_codes
 from data.game.coords import MAX_SIZE, MIN_SIZE
 from data.hdf5 import containment
 from data.hdf5.guarded import guarded
@@ -51,6 +53,8 @@ class DatasetFile:
         try:
             self.size = int(self.attributes["size"])
             self.layout = str(self.attributes["layout"])
+            self.features = set_of(self.attributes)
+            self.passes = bool(self.attributes.get("passes", False))  # whether passes have rows
             self.split_rows, self.split_games = (
                 read_bounds(self.attributes[name]) for name in ("split_rows", "split_games")
             )
@@ -87,13 +91,15 @@ class DatasetFile:
 
     @property
     def games(self) -> Columns:
-        count = self.game_count
+        count, group = self.game_count, self.half("games")
         layout: dict[str, tuple[Any, Shape]] = {
-            name: (dtype, (count,)) for name, dtype in GAME_COLUMNS.items()
+            name: (dtype, (count,))
+            for name, dtype in GAME_COLUMNS.items()
+            if name not in ADDED_COLUMNS or group.id.links.exists(name.encode())
         }
         layout |= {name: (dtype, (None,)) for name, dtype in (FLAT_COLUMNS | SETUP_COLUMNS).items()}
         layout |= dict.fromkeys(("offset", "setup_offset", "first_row"), (np.int64, (count + 1,)))
-        return Columns(self.half("games"), layout)
+        return Columns(group, layout)
 
     @property
     def positions(self) -> Columns:
@@ -103,7 +109,8 @@ class DatasetFile:
             name: (dtype, (rows,)) for name, dtype in POSITION_COLUMNS.items()
         }
         return Columns(
-            self.half("positions"), layout | {"planes": (np.uint8, (rows, points, ROW_BYTES))}
+            self.half("positions"),
+            layout | {"planes": (np.uint8, (rows, points, self.features.row_bytes))},
         )
 
     @property
@@ -114,7 +121,7 @@ class DatasetFile:
             name: (dtype, (rows,)) for name, dtype in PLAIN_COLUMNS.items()
         }
         layout |= {
-            "states": (np.uint8, (rows, PLANES, self.size, self.size)),
+            "states": (np.uint8, (rows, self.features.planes, self.size, self.size)),
             "actions": (np.uint8, (rows, 2)),
         }
         return Columns(self.file, layout)
@@ -144,7 +151,10 @@ class DatasetFile:
 
     def column(self, name: str, first: int = 0, stop: int | None = None) -> np.ndarray:
         """A column of games, or a part of it; text comes as an array of str."""
-        column = self.games[name]
+        games = self.games
+        if name in ADDED_COLUMNS and name not in games:
+            return np.full(self.game_count, "", object)[first:stop]
+        column = games[name]
         if column.dtype.kind != "O":
             return column[first:stop]
 
@@ -199,6 +209,22 @@ class DatasetFile:
         pairs = zip(self.column("handicap").tolist(), self.column("rules"), strict=True)
         return self.column("komi") + np.array(
             [to_compensation(handicap, rules) for handicap, rules in pairs], np.float32
+        )
+
+    def known(self, games: np.ndarray) -> Known:
+        """What is known of games, one entry for each of these rows of the *games* half."""
+        return Known(*(column[games] for column in self.known_columns))
+
+    @cached_property
+    def known_columns(self) -> tuple[np.ndarray, ...]:
+        """The fields of `Known`, each [games]."""
+        years = [int(date[:4]) if date[:4].isdigit() else 0 for date in self.column("date")]
+        return (
+            self.area_komi,
+            self.column("black_rank"),
+            self.column("white_rank"),
+            source_codes(self.column("server")),
+            np.array(years, np.int16),
         )
 
     def identity(self) -> dict[str, Any]:
@@ -268,18 +294,22 @@ def what_differs(attributes: dict[str, Any]) -> str:
             f"schema {int(attributes['schema'])}, this program reads schema {SCHEMA}; "
             "build the dataset again"
         )
-    theirs, ours = list(map(str, json.loads(attributes["planes"]))), plane_names()
+    name = str(attributes.get("feature_set", ALPHAGO48.name))
+    if name not in FEATURE_SETS:
+        return f"features={name}, this program knows {', '.join(FEATURE_SETS)}; build it again"
+    theirs, ours = tuple(map(str, json.loads(attributes["planes"]))), set_of(attributes).plane_names
     if theirs != ours:
-        first = next(
-            (k for k, names in enumerate(zip(theirs, ours, strict=False)) if names[0] != names[1]),
-            len(theirs),
-        )
-        a, b = (f"{len(names)} ({', '.join(names[: first + 2])})" for names in (theirs, ours))
+        a, b = (f"{len(names)} ({', '.join(names)})" for names in (theirs, ours))
         return (
-            f"other planes than this program's: it has {a}, this program {b}; "
+            f"other planes than this program's {name}: it has {a}, this program {b}; "
             "build the dataset again"
         )
     return ""
+
+
+def set_of(attributes: dict[str, Any]) -> FeatureSet:
+    """The feature set of a file; files of before there were several do not name theirs."""
+    return FEATURE_SETS[str(attributes.get("feature_set", ALPHAGO48.name))]
 
 
 def check_source(source: Any) -> dict[str, Any]:

@@ -13,14 +13,14 @@ Each is one byte. Files never store them: they follow from the player to move an
 is known of the game.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from data.base.errors import Mistake
-from data.records.metadata import to_rank
+from data.records.metadata import PROGRAM, SERVERS, TOURNAMENT, to_rank
 
 UNIFORM = (
     "black_to_play", "white_to_play", "komi", "own_rank", "opponent_rank", "source", "year",
@@ -30,7 +30,7 @@ CONDITIONS = ("own_rank", "opponent_rank", "source", "year")
 NO_KOMI = 128
 UNKNOWN = 0
 RANK_CODES = 50  # codes of ranks are below
-SOURCES = ("kgs", "fox", "tygem", "ogs", "igs", "cgos", "program", "tournament")
+SOURCES = (*SERVERS, PROGRAM, TOURNAMENT)
 FIRST_YEAR = 1799
 
 
@@ -39,7 +39,7 @@ class Known:
     """What is known of games, one entry a position; None or 0 where it is not known."""
 
     komi: np.ndarray | None = None  # float32, points for White, as area is counted; NaN is unknown
-    black_rank: np.ndarray | None = None  # int8, as `records/metadata.py` counts ranks
+    black_rank: np.ndarray | None = None  # int8, as `records/metadata/rank.py` counts ranks
     white_rank: np.ndarray | None = None
     source: np.ndarray | None = None  # uint8, a place in SOURCES plus 1
     year: np.ndarray | None = None  # int16
@@ -141,3 +141,9 @@ def rank_codes(ranks: np.ndarray) -> np.ndarray:
 def year_codes(years: np.ndarray) -> np.ndarray:
     years = np.asarray(years, np.int32)
     return np.where(years <= 0, 0, np.clip(years - FIRST_YEAR, 1, 255)).astype(np.uint8)
+
+
+def source_codes(servers: Iterable[str]) -> np.ndarray:
+    """uint8 codes of sources; one that is not in `SOURCES` is unknown."""
+    codes = {name: code for code, name in enumerate(SOURCES, start=1)}
+    return np.array([codes.get(server, UNKNOWN) for server in servers], np.uint8)

@@ -389,7 +389,7 @@ def test_what_to_assume_in_play_is_written_on_the_card(made, tmp_path):
         tmp_path / "told.ckpt", tiny_net(arguments)[0], arguments, made["dataset"]
     )
     how = [f"checkpoint={path}", "formats=[safetensors]", "parity=8", "batches=8", "name=told"]
-    with pytest.raises(ExportError, match="assume: .*does not take: source"):
+    with pytest.raises(ExportError, match=r"assume: .*does not take: source"):
         export(tmp_path, *how, "assume.source=kgs")
     with pytest.raises(ExportError, match="own_rank='strong': a rank as 5k, 3d or 9p"):
         export(tmp_path, *how, "assume.own_rank=strong")
