@@ -53,8 +53,9 @@ def make() -> Iterator:
         search.close()
 
 
-def numbers(report: Report) -> list[tuple]:
-    return [(c.move, c.visits, c.value, c.prior, c.net_value, c.line) for c in report.candidates]
+def numbers(report: Report) -> list[str]:
+    """All of each candidate; as text, since NaN equals nothing."""
+    return [str(candidate) for candidate in report.candidates]
 
 
 def game(search: Search, size: int = 5, turns: int = 4, simulations: int = 300) -> list:
@@ -86,25 +87,20 @@ class Turning(FakeNet):
         return replace(found, value=value)
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("params", [
-    {}, {"symmetry": "mean"}, {"symmetry": "none", "n_thr": 0}, {"symmetry": "none", **ZERO},
-    {"symmetry": "none", "selection": "notes", "keep_tree": False, "noise": 0.25},
+    {"lam": 0.0}, {"lam": 0.5}, {"lam": 1.0}, {"lam": 0.5, "symmetry": "mean"},
+    {"lam": 0.5, "symmetry": "none", "n_thr": 0}, {"symmetry": "none", **ZERO},
+    {"symmetry": "none", **ZERO, "selection": "notes", "keep_tree": False, "noise": 0.25},
 ])  # fmt: skip
-def test_one_evaluator_searches_as_two_that_answer_the_same(
-    lam: float, params: dict, make: Any
-) -> None:
-    kind = FakeNet if params == {} else Turning  # as orientations are drawn for each request
-    if "lam" in params and lam != 0:
-        pytest.skip("by values alone")
-    params = {"lam": lam, **params}
+def test_one_evaluator_searches_as_two_that_answer_the_same(params: dict, make: Any) -> None:
+    kind = Turning if "symmetry" in params else FakeNet  # orientations are drawn for each request
     both = kind(CHANCES, material)
     alone = [kind(CHANCES), kind(None, material)]
     found = [game(search) for search in (make(net=both, **params), make(*alone, **params))]
     assert found[0] == found[1]
-    assert sum(c[1] > 0 for c in found[0][0][1]) > 5
-    if lam < 1:
-        assert both.positions < 0.75 * sum(net.positions for net in alone)
+    assert sum("visits=0" not in candidate for candidate in found[0][0][1]) > 5
+    assert params["lam"] == 1 or both.positions < sum(net.positions for net in alone)
+    assert "rollouts" not in params or both.positions <= alone[1].positions
 
 
 def test_the_same_evaluator_given_twice_is_one_queue_and_one_cache(make: Any) -> None:
@@ -153,7 +149,7 @@ def test_what_is_in_flight_is_not_asked_for_again(make: Any) -> None:
 
     net.net.evaluate = evaluate
     search.think(Board(5), Limits(simulations=1500))
-    assert len(seen) > 100 and len(set(seen)) == len(seen)
+    assert len(seen) > 20 and len(set(seen)) == len(seen)
 
 
 def test_komi_is_in_the_key_of_a_net_for_both_if_it_takes_it(make: Any) -> None:
@@ -162,7 +158,7 @@ def test_komi_is_in_the_key_of_a_net_for_both_if_it_takes_it(make: Any) -> None:
         search = make(net=net, **ZERO)
         asked = []
         for komi in (5.5, 6.5):
-            search.think(Board(3, komi=komi), Limits(simulations=60))
+            search.think(Board(5, komi=komi), Limits(simulations=60))
             asked.append(net.positions)
         assert (asked[1] > 1.5 * asked[0]) == more
 
@@ -231,7 +227,7 @@ def test_a_net_with_history_sees_the_last_turns_of_the_game_and_of_the_tree(make
 
 
 @pytest.mark.parametrize("colour", [BLACK, WHITE])
-@pytest.mark.parametrize("params", [ZERO, {**ZERO, "selection": "notes"}, {"lam": 0.5}])
+@pytest.mark.parametrize("params", [{"c_puct": 5.0}, {"c_puct": 0.5, "selection": "notes"}])
 def test_values_move_visits_the_right_way_two_plies_deep(
     colour: int, params: dict, make: Any
 ) -> None:
@@ -247,12 +243,11 @@ def test_values_move_visits_the_right_way_two_plies_deep(
     )
     board = Board(3)
     board.to_play = colour
-    search = make(net=net, **{**params, "nodes": 10, "c_puct": 5.0, "n_thr": 0})
+    search = make(net=net, **ZERO, **params, nodes=10)
     report = search.think(board, Limits(simulations=4000))
     by_point = {c.move: c for c in report.candidates}
-    assert by_point[3].net_value < 0 < by_point[7].net_value
-    if "rollouts" in params:
-        assert report.best.move == 7
+    assert by_point[3].value < 0 and by_point[3].line[:2] == (3, 5)
+    assert report.best.move == 7 and report.best.value == pytest.approx(0.3, abs=0.05)
 
 
 @pytest.mark.parametrize("features", [ALPHAGO48, ZERO17])

@@ -881,7 +881,7 @@ def test_a_search_may_be_told_which_moves_to_choose_from(lam: float) -> None:
 def test_no_legal_move_to_choose_from_is_an_error_and_the_next_search_is_sound(think) -> None:
     board = Board(5)
     board.play(12)
-    search = make(material())
+    search = make(value=material())
     with pytest.raises(ValueError, match="none is legal"):
         search.think(board, Limits(simulations=50, only=frozenset({12})))
     assert think(search, board, simulations=50).simulations == 50
