@@ -17,6 +17,7 @@ import numpy as np
 from data.base.errors import first_line
 from data.dataset.columns import BROKEN, Columns, Shape
 from data.dataset.layout import (
+    ADDED_COLUMNS,
     FLAT_COLUMNS,
     GAME_COLUMNS,
     LAYOUTS,
@@ -27,6 +28,7 @@ from data.dataset.layout import (
     DatasetError,
 )
 from data.features.feature_set import PLANES, ROW_BYTES, plane_names
+from data.features.uniform import Known, source_codes
 from data.game.coords import MAX_SIZE, MIN_SIZE
 from data.hdf5 import containment
 from data.hdf5.guarded import guarded
@@ -87,13 +89,15 @@ class DatasetFile:
 
     @property
     def games(self) -> Columns:
-        count = self.game_count
+        count, group = self.game_count, self.half("games")
         layout: dict[str, tuple[Any, Shape]] = {
-            name: (dtype, (count,)) for name, dtype in GAME_COLUMNS.items()
+            name: (dtype, (count,))
+            for name, dtype in GAME_COLUMNS.items()
+            if name not in ADDED_COLUMNS or group.id.links.exists(name.encode())
         }
         layout |= {name: (dtype, (None,)) for name, dtype in (FLAT_COLUMNS | SETUP_COLUMNS).items()}
         layout |= dict.fromkeys(("offset", "setup_offset", "first_row"), (np.int64, (count + 1,)))
-        return Columns(self.half("games"), layout)
+        return Columns(group, layout)
 
     @property
     def positions(self) -> Columns:
@@ -144,7 +148,10 @@ class DatasetFile:
 
     def column(self, name: str, first: int = 0, stop: int | None = None) -> np.ndarray:
         """A column of games, or a part of it; text comes as an array of str."""
-        column = self.games[name]
+        games = self.games
+        if name in ADDED_COLUMNS and name not in games:
+            return np.full(self.game_count, "", object)[first:stop]
+        column = games[name]
         if column.dtype.kind != "O":
             return column[first:stop]
 
@@ -199,6 +206,22 @@ class DatasetFile:
         pairs = zip(self.column("handicap").tolist(), self.column("rules"), strict=True)
         return self.column("komi") + np.array(
             [to_compensation(handicap, rules) for handicap, rules in pairs], np.float32
+        )
+
+    def known(self, games: np.ndarray) -> Known:
+        """What is known of games, one entry for each of these rows of the *games* half."""
+        return Known(*(column[games] for column in self.known_columns))
+
+    @cached_property
+    def known_columns(self) -> tuple[np.ndarray, ...]:
+        """The fields of `Known`, each [games]."""
+        years = [int(date[:4]) if date[:4].isdigit() else 0 for date in self.column("date")]
+        return (
+            self.area_komi,
+            self.column("black_rank"),
+            self.column("white_rank"),
+            source_codes(self.column("server")),
+            np.array(years, np.int16),
         )
 
     def identity(self) -> dict[str, Any]:

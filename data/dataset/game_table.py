@@ -10,7 +10,14 @@ from typing import Any
 import h5py
 import numpy as np
 
-from data.dataset.layout import FLAT_COLUMNS, GAME_COLUMNS, SETUP_COLUMNS, TEXT, create_column
+from data.dataset.layout import (
+    ADDED_COLUMNS,
+    FLAT_COLUMNS,
+    GAME_COLUMNS,
+    SETUP_COLUMNS,
+    TEXT,
+    create_column,
+)
 from data.game.coords import PASS
 from data.records.record import GameRecord
 
@@ -49,6 +56,9 @@ def read(group: h5py.Group, first: int = 0, stop: int | None = None) -> Table:
     stop = len(group["split"]) if stop is None else stop
     table: Table = {}
     for name in GAME_COLUMNS:
+        if name in ADDED_COLUMNS and name not in group:
+            table[name] = np.full(stop - first, "", object)
+            continue
         column = group[name]
         table[name] = (
             column.asstr()[first:stop]

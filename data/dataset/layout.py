@@ -70,7 +70,9 @@ GAME_COLUMNS: dict[str, Any] = {
     "event": TEXT,
     "source": TEXT,  # archive and member
     "cut": TEXT,  # why the game ends before its record does, '' if it does not
+    "server": TEXT,  # where it was played: see records/metadata/server.py, '' if unknown
 }
+ADDED_COLUMNS = ("server",)  # texts that older files lack: they read as ''
 POSITION_COLUMNS = {
     "move": np.int16,
     "outcome": np.int8,

@@ -13,10 +13,12 @@ Each is one byte. Files never store them: they follow from the player to move an
 is known of the game.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from data.records.metadata import PROGRAM, SERVERS, TOURNAMENT
 
 UNIFORM = (
     "black_to_play", "white_to_play", "komi", "own_rank", "opponent_rank", "source", "year",
@@ -26,7 +28,7 @@ CONDITIONS = ("own_rank", "opponent_rank", "source", "year")
 NO_KOMI = 128
 UNKNOWN = 0
 RANK_CODES = 50  # codes of ranks are below
-SOURCES = ("kgs", "fox", "tygem", "ogs", "igs", "cgos", "program", "tournament")
+SOURCES = (*SERVERS, PROGRAM, TOURNAMENT)
 FIRST_YEAR = 1799
 
 
@@ -35,7 +37,7 @@ class Known:
     """What is known of games, one entry a position; None or 0 where it is not known."""
 
     komi: np.ndarray | None = None  # float32, points for White, as area is counted; NaN is unknown
-    black_rank: np.ndarray | None = None  # int8, as `records/metadata.py` counts ranks
+    black_rank: np.ndarray | None = None  # int8, as `records/metadata/rank.py` counts ranks
     white_rank: np.ndarray | None = None
     source: np.ndarray | None = None  # uint8, a place in SOURCES plus 1
     year: np.ndarray | None = None  # int16
@@ -86,3 +88,9 @@ def rank_codes(ranks: np.ndarray) -> np.ndarray:
 def year_codes(years: np.ndarray) -> np.ndarray:
     years = np.asarray(years, np.int32)
     return np.where(years <= 0, 0, np.clip(years - FIRST_YEAR, 1, 255)).astype(np.uint8)
+
+
+def source_codes(servers: Iterable[str]) -> np.ndarray:
+    """uint8 codes of sources; one that is not in `SOURCES` is unknown."""
+    codes = {name: code for code, name in enumerate(SOURCES, start=1)}
+    return np.array([codes.get(server, UNKNOWN) for server in servers], np.uint8)

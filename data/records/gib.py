@@ -74,7 +74,12 @@ def _looks_chinese(characters: list[bytes]) -> bool:
 
 def _read_header(values: dict[str, str]) -> list[Property]:
     main, tag = _read_pairs(values.get("GAMEINFOMAIN", "")), _read_tag(values.get("GAMETAG", ""))
-    root = {"CA": "UTF-8", "SZ": main.get("LINE", "19"), "EV": values.get("GAMENAME", "")}
+    root = {
+        "CA": "UTF-8",
+        "SZ": main.get("LINE", "19"),
+        "EV": values.get("GAMENAME", ""),
+        "PC": "Tygem",
+    }
     for side, key in (("BLACK", "B"), ("WHITE", "W")):
         root["P" + key], root[key + "R"] = _read_player(values, side, key)
     root["RE"] = _read_result(

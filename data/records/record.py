@@ -31,11 +31,14 @@ class GameRecord:
     implicit_handicap: bool = False
     black_name: str = ""
     white_name: str = ""
-    black_rank: int = 0  # see metadata.py: kyu -30..-1, dan 1..9, professional 11..19, unknown 0
+    black_rank: int = (
+        0  # metadata/rank.py: kyu -30..-1, dan 1..9, professional 11..19, unknown 0
+    )
     white_rank: int = 0
     date: str = ""  # YYYY-MM-DD, YYYY-MM, YYYY or ''
     event: str = ""
     source: str = ""  # archive and member
+    server: str = ""  # where it was played, see metadata/server.py; '' if unknown
     first: int = 0  # who is to play in a record without moves: +1, -1, or 0: unknown
     # why the main line ends before the record does ('' if it does not), e.g. 'unreadable move'
     cut: str = ""

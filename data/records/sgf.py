@@ -311,6 +311,9 @@ def _make_record(
     at_root = [colour for ply, _, colour in setup if ply == 0]
     charset = root.get("CA", b"").decode("latin-1").strip()
     result, winner = _read_result(root.get("RE", b""))
+    names = _read_text(root.get("PB", b""), charset), _read_text(root.get("PW", b""), charset)
+    ranks = metadata.to_rank(root.get("BR", b"")[:40]), metadata.to_rank(root.get("WR", b"")[:40])
+    event = _read_text(root.get("EV", b"") or root.get("GN", b""), charset)
     return GameRecord(
         size=game.size,
         moves=np.array(game.moves, np.int16),
@@ -326,14 +329,15 @@ def _make_record(
         winner=winner,
         handicap=count_handicap(at_root, game),
         implicit_handicap=implicit,
-        black_name=_read_text(root.get("PB", b""), charset),
-        white_name=_read_text(root.get("PW", b""), charset),
-        black_rank=metadata.to_rank(root.get("BR", b"")[:40]),
-        white_rank=metadata.to_rank(root.get("WR", b"")[:40]),
+        black_name=names[0],
+        white_name=names[1],
+        black_rank=ranks[0],
+        white_rank=ranks[1],
         date=metadata.to_date(root.get("DT", b"")[:80])
         or metadata.to_date(root.get("RD", b"")[:80]),
-        event=_read_text(root.get("EV", b"") or root.get("GN", b""), charset),
+        event=event,
         source=source,
+        server=metadata.find_server(root, event=event, names=names, ranks=ranks),
         first=0 if game.moves else _PLAYERS.get(root.get("PL", b"").strip()[:1].upper(), 0),
         cut=game.cut,
         mended=mended,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, to_sgf
-from data.records.metadata import from_rank
+from data.records.metadata import SERVERS, from_rank
 from data.records.record import GameRecord
 
 SETUP = {BLACK: "AB", WHITE: "AW", EMPTY: "AE"}
@@ -55,6 +55,7 @@ def root_properties(record: GameRecord) -> Iterator[str]:
         "WR": from_rank(record.white_rank) if record.white_rank else "",
         "DT": record.date,
         "EV": record.event,
+        "PC": record.server if record.server in SERVERS else "",  # the others are seen by the rest
         "RU": record.rules,
         "KM": "" if np.isnan(record.komi) else decimal(record.komi),
         "HA": str(record.handicap) if record.handicap else "",

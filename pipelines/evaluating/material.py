@@ -150,7 +150,7 @@ def plies(file: DatasetFile, rows: np.ndarray) -> np.ndarray:
 def ranks_to_move(file: DatasetFile, rows: np.ndarray, game: np.ndarray) -> np.ndarray:
     """Return the rank of the player to move, int8; 0 if the file does not tell.
 
-    `data/records/metadata.py` tells how ranks are counted.
+    `data/records/metadata/` tells how ranks are counted.
     """
     if "black_rank" not in file.games or "white_rank" not in file.games:
         return np.zeros(len(rows), np.int8)
