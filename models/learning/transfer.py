@@ -5,6 +5,7 @@ names and shapes agree. Weights of symmetric layers are converted for ordinary o
 compute the same, and vice versa.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,32 @@ from models.nets.symmetric import SIDES, SymmetricConv, folded_state, plain_stat
 
 # the first layer, in each of the two kinds of nets
 FIRST = ("tower.0.0.0.weight", "body.0.weight")
-SCORE, OWNS = "head.score.weight", "head.owner.weight"  # of value nets
+# where the parts of heads are, by kind of net; parts of one kind follow each other
+HEADS = {
+    "policy": {"policy": "head."},
+    "value": {
+        "policy": "moves.",
+        "outlook": "head.hidden.",
+        "owner": "head.owner.",
+        "value mean": "head.mean.",
+        "value maximum": "head.maximum.",
+        "value score": "head.score.",
+        "value out": "head.out.",
+    },
+    "dual": {
+        "policy": "heads.policy.",
+        "reply": "heads.reply.",
+        "outlook": "outlook.",
+        "owner": "heads.owner.out.",
+        "value mean": "heads.value.mean.",
+        "value maximum": "heads.value.maximum.",
+        "value score": "heads.value.score.",
+        "value out": "heads.value.out.",
+    },
+}
+# inputs that differ in meaning where one net has owners and the other has none
+SCORES = ("head.score.weight", "heads.value.score.weight")
+OWNERS = ("head.owner.weight", "heads.owner.out.weight")
 
 
 class StartError(Mistake):
@@ -91,7 +117,7 @@ def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
     else:
         theirs, their_symmetric = dict(open_exported(path).net.state_dict()), False
     check_width(net.state_dict(), theirs, path)
-    theirs |= moves_for(net, theirs, path)
+    theirs |= under_our_names(net, theirs, path)
     if symmetric and not their_symmetric:
         try:
             return folded_state(net, theirs)
@@ -102,27 +128,37 @@ def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
     return theirs
 
 
-def moves_for(net: nn.Module, theirs: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
-    """Return the weights of the other net's move head under the names that `net` has for its own.
+def under_our_names(net: nn.Module, theirs: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
+    """Return the weights of the other net's heads under the names that `net` has for its own.
 
-    That head is `head` in a policy net and `moves` in a value net.
+    Raises `StartError` if the head that names moves has another width.
     """
-    ours, ways = net.state_dict(), (("head.", "moves."), ("moves.", "head."))
-    for there, here in ways:
-        if f"{there}bias.bias" in theirs and f"{here}bias.bias" in ours:
-            if len(theirs[f"{there}hidden.1.running_mean"]) != len(
-                ours[f"{here}hidden.1.running_mean"]
-            ):
-                raise StartError(
-                    f"start={path}: what names moves there has another width "
-                    "(model.net.hidden of a policy net) than here"
-                )
-            return {
-                here + name.removeprefix(there): value
-                for name, value in theirs.items()
-                if name.startswith(there)
-            }
-    return {}
+    ours, there = net.state_dict(), HEADS[kind_of(theirs)]
+    here = HEADS[kind_of(ours)]
+    renamed: dict[str, Tensor] = {}
+    for head in there.keys() & here.keys():
+        if there[head] == here[head]:
+            continue
+        for name, value in theirs.items():
+            if name.startswith(there[head]):
+                renamed[here[head] + name.removeprefix(there[head])] = value
+    norm = "hidden.1.running_mean"
+    for head in ("policy", "reply"):
+        found = (theirs | renamed).get(here.get(head, "?") + norm)
+        wanted = ours.get(here.get(head, "?") + norm)
+        if found is not None and wanted is not None and len(found) != len(wanted) and renamed:
+            raise StartError(
+                f"start={path}: what names moves there has another width "
+                "(model.net.hidden of a policy net) than here"
+            )
+    return renamed
+
+
+def kind_of(state: Mapping[str, Tensor]) -> str:
+    """Return which of `HEADS` the names of a net's weights are."""
+    if any(name.startswith("heads.") for name in state):
+        return "dual"
+    return "policy" if "head.bias.bias" in state else "value"
 
 
 def has_symmetric_layers(net: nn.Module) -> bool:
