@@ -1,19 +1,19 @@
-"""Planes for people and networks: of a `Board`, of recorded games, and packed bits as arrays.
+"""The planes of `alphago48`: of a `Board`, and of recorded games.
 
-Packed planes are uint8 [..., points, 6], point by point: bit `7 - p % 8` of byte `p // 8` is plane
-p, which is what NumPy's `unpackbits` makes of it. See `feature_set.py` for what the planes mean,
-`alphago48_kernels.py` for how they are found.
+Packed planes are uint8 [..., points, 6] (see `packing.py`). `feature_set.py` tells what they mean,
+`alphago48_kernels.py` how they are found. Code for any set asks `encoders.py`.
 """
 
 import numpy as np
 
-from data.features import alphago48_kernels
-from data.features.feature_set import PLANES, ROW_BYTES
+from data.features import alphago48_kernels, packing
+from data.features.feature_set import ALPHAGO48
 from data.game.board import Board, check_colour
 from data.game.board_kernels import VERTICES, new_boards
 from data.game.ladder_kernels import new_steps
 from data.records.record import GameRecord
-from data.records.replay import moves_of
+from data.records.replay import moves_of, row_plies
+from data.records.replay_kernels import ManyMoves
 
 
 class PlaneEncoder:
@@ -28,7 +28,7 @@ class PlaneEncoder:
 
         Without `colour`: of the player to move.
         """
-        points = np.zeros((board.size**2, ROW_BYTES), np.uint8)
+        points = np.zeros((board.size**2, ALPHAGO48.row_bytes), np.uint8)
         if colour is not None:
             check_colour(colour)
         # as the loops have it: nothing is compiled a second time
@@ -42,7 +42,7 @@ class PlaneEncoder:
 
 
 class GameEncoder:
-    """Encodes the positions of whole recorded games; one for each thread."""
+    """Encodes positions of whole recorded games; one for each thread."""
 
     def __init__(self, size: int) -> None:
         self.boards = new_boards(1, size)
@@ -50,28 +50,47 @@ class GameEncoder:
         self.words = np.zeros(VERTICES, np.uint64)
 
     def encode(
-        self, record: GameRecord, planes: np.ndarray, plies: np.ndarray, *, skip: int = 0
+        self,
+        record: GameRecord,
+        planes: np.ndarray,
+        plies: np.ndarray,
+        *,
+        skip: int = 0,
+        passes: bool = False,
     ) -> int:
         """Write the positions before moves of a legal game from number `skip` on; return how many.
 
-        They go to `planes` uint8 [n, points, 6] and `plies` int16 [n], until these are full.
+        They go to `planes` uint8 [n, points, 6] and `plies` int16 [n], until these are full. With
+        `passes` there are those before passes, too.
         """
+        wanted = row_plies(record, passes)[skip : skip + len(plies)]
+        plies[: len(wanted)] = wanted
+        game, rows = moves_of(record), np.arange(len(wanted))
         return int(
             alphago48_kernels.encode_game(
-                self.boards, 0, moves_of(record), skip, planes, plies, self.steps, self.words
+                self.boards, game, wanted, rows, planes, self.steps, self.words
+            )
+        )
+
+    def encode_rows(
+        self,
+        games: ManyMoves,
+        game: np.ndarray,
+        plies: np.ndarray,
+        rows: np.ndarray,
+        planes: np.ndarray,
+    ) -> int:
+        """Write the positions before `plies` of games to `planes`; see the kernel."""
+        return int(
+            alphago48_kernels.encode_rows(
+                self.boards, games, game, plies, rows, planes, self.steps, self.words
             )
         )
 
 
 def unpack(packed: np.ndarray, size: int) -> np.ndarray:
     """uint8 [..., points, 6] to uint8 [..., 48, size, size]."""
-    bits = np.unpackbits(packed, axis=-1, count=PLANES)
-    return np.ascontiguousarray(
-        np.moveaxis(bits.reshape(*packed.shape[:-2], size, size, PLANES), -1, -3)
-    )
+    return packing.unpack(packed, size, ALPHAGO48.planes)
 
 
-def pack(planes: np.ndarray) -> np.ndarray:
-    """uint8 [..., 48, size, size] to uint8 [..., points, 6]: the inverse of `unpack`."""
-    points = np.moveaxis(planes, -3, -1).reshape(*planes.shape[:-3], -1, PLANES)
-    return np.packbits(points, axis=-1)
+pack = packing.pack

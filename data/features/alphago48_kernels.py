@@ -11,27 +11,28 @@ taken back).
 import numpy as np
 
 from data.base.jit import kernel, lowest_bit, popcount
-from data.features.feature_set import ROW_BYTES, offset
+from data.features.feature_set import ALPHAGO48
 from data.game.board_kernels import ADJ, STRIDE, VERTICES, WORDS, liberty, reset
-from data.game.coords import EMPTY, PASS
+from data.game.coords import EMPTY
 from data.game.ladder_kernels import catches, gather_captures, saves
 from data.game.legality_kernels import SOUND, is_first_of_string, is_legal, is_own_eye
-from data.records.replay_kernels import change, fits, turn
+from data.records.replay_kernels import change, fits, game_of, turn
 
+ROW_BYTES = ALPHAGO48.row_bytes
 TOP = 8 * ROW_BYTES - 1  # the bit of plane 0
-OWN = 1 << (TOP - offset("own"))
-OPPONENT = 1 << (TOP - offset("opponent"))
-VACANT = 1 << (TOP - offset("empty"))
-ONES = 1 << (TOP - offset("ones"))
-SENSIBLE = 1 << (TOP - offset("sensibleness"))
-CAPTURES_LADDER = 1 << (TOP - offset("ladder_capture"))
-ESCAPES_LADDER = 1 << (TOP - offset("ladder_escape"))
+OWN = 1 << (TOP - ALPHAGO48.offset("own"))
+OPPONENT = 1 << (TOP - ALPHAGO48.offset("opponent"))
+VACANT = 1 << (TOP - ALPHAGO48.offset("empty"))
+ONES = 1 << (TOP - ALPHAGO48.offset("ones"))
+SENSIBLE = 1 << (TOP - ALPHAGO48.offset("sensibleness"))
+CAPTURES_LADDER = 1 << (TOP - ALPHAGO48.offset("ladder_capture"))
+ESCAPES_LADDER = 1 << (TOP - ALPHAGO48.offset("ladder_escape"))
 # these five: the bit of the first plane of a group of eight
-TURNS_SINCE = TOP - offset("turns_since")
-LIBERTIES = TOP - offset("liberties")
-CAPTURE_SIZE = TOP - offset("capture_size")
-SELF_ATARI_SIZE = TOP - offset("self_atari_size")
-LIBERTIES_AFTER = TOP - offset("liberties_after")
+TURNS_SINCE = TOP - ALPHAGO48.offset("turns_since")
+LIBERTIES = TOP - ALPHAGO48.offset("liberties")
+CAPTURE_SIZE = TOP - ALPHAGO48.offset("capture_size")
+SELF_ATARI_SIZE = TOP - ALPHAGO48.offset("self_atari_size")
+LIBERTIES_AFTER = TOP - ALPHAGO48.offset("liberties_after")
 
 
 @kernel
@@ -178,31 +179,51 @@ def mark_ladders(b, colour, words, steps):
 
 
 @kernel
-def encode_game(boards, i, game, skip, planes, plies, steps, words):
-    """Replay a legal game on board i and encode the positions before its moves, passes left out.
+def encode_game(boards, game, plies, rows, planes, steps, words):
+    """Replay a game on board 0 and encode the positions before `plies`, which never decrease.
 
-    The first `skip` positions are left out, too. The others go to `planes` uint8 [n, points, 6]
-    and `plies` int16 [n] until these are full. Returns how many were written: fewer if the game is
-    not legal.
+    The position before plies[k] goes to planes[rows[k]], uint8 [rows, points, 6]. Returns how many
+    were written: fewer if the game is not legal.
     """
-    if not fits(game):
+    if len(plies) == 0 or not fits(game):
         return 0
     # local names: Numba counts references whenever it takes an array out of a tuple
     moves, colours = game.moves, game.colours
-    reset(boards, i, game.size)
-    b = boards[i]
+    reset(boards, 0, game.size)
+    b = boards[0]
     at = 0
-    n = -skip
-    for k in range(len(moves)):
-        at = change(b, game, at, k)
+    n = 0
+    for ply in range(len(moves)):
+        at = change(b, game, at, ply)
         if at < 0:
-            return max(n, 0)
-        if moves[k] != PASS and n >= 0:
-            encode(b, colours[k], planes[n], steps, words)
-            plies[n] = k
-        n += moves[k] != PASS
-        if n == len(plies):
             return n
-        if turn(b, moves[k], colours[k]) != SOUND:
-            return max(n, 0)
-    return max(n, 0)
+        while plies[n] == ply:
+            encode(b, colours[ply], planes[rows[n]], steps, words)
+            n += 1
+            if n == len(plies):
+                return n
+        if turn(b, moves[ply], colours[ply]) != SOUND:
+            return n
+    return n
+
+
+@kernel
+def encode_rows(boards, games, game, plies, rows, planes, steps, words):
+    """Encode rows of many games, sorted by game and ply, each game replayed once.
+
+    `game` and `plies` int64 [n] have been checked. Returns -1, or the first game that is not legal
+    up to its last row.
+    """
+    first = 0
+    while first < len(game):
+        stop = first + 1
+        while stop < len(game) and game[stop] == game[first]:
+            stop += 1
+        written = encode_game(
+            boards, game_of(games, game[first]), plies[first:stop], rows[first:stop],
+            planes, steps, words,
+        )  # fmt: skip
+        if written < stop - first:
+            return game[first]
+        first = stop
+    return np.int64(-1)

@@ -23,6 +23,7 @@ from data.base.errors import Mistake
 from data.game import board_kernels as kernels
 from data.game import legality_kernels as legality
 from data.game.area_kernels import area
+from data.game.board_check import check_record, circle
 from data.game.coords import (
     BLACK,
     COLOUR_NAMES,
@@ -35,6 +36,7 @@ from data.game.coords import (
     to_gtp,
 )
 from data.game.diagram import draw
+from data.game.history_kernels import POSITIONS, new_history, store_position
 
 KO_RULES = {
     "positional": "no whole-board position may come back",
@@ -86,7 +88,8 @@ class Board:
         self.size = int(size)
         self.record = kernels.new_boards(1, self.size)
         self._ko_rule = ko
-        self._past: list[np.ndarray] = []  # the record before each turn
+        self._past: list[np.ndarray] = []  # the record before each turn since the last set-up
+        self._earlier: list[np.ndarray] = []  # the last ones before that, for `history`
         self._seen: list[int] = []  # the same positions as superko sees them
         self._moves: list[tuple[int, int]] = []
 
@@ -153,6 +156,17 @@ class Board:
         """Each position before a turn since the last set-up, as superko compares them."""
         return self._seen.copy()
 
+    def history(self) -> np.ndarray:
+        """The last positions as sets of stones, uint64: see `history_kernels.py`. A copy."""
+        history = new_history()
+        for k, record in enumerate([self.record, *reversed(self._shown())]):
+            store_position(history, k, record[0])
+        return history
+
+    def _shown(self) -> list[np.ndarray]:
+        """The records that `history` shows besides the present one, the oldest first."""
+        return (self._earlier + self._past[1 - POSITIONS :])[1 - POSITIONS :]
+
     def turns_since(self, earlier: "Board") -> list[tuple[int, int]] | None:
         """The turns that lead from `earlier` to this board.
 
@@ -165,6 +179,7 @@ class Board:
         then = self._past[n] if len(self._moves) > n else self.record
         fields = ("to_play", "ko", "passes", "ply", "hash", "colour", "placed")
         same = all((then[name] == earlier.record[name]).all() for name in fields)
+        same = same and colours_of(self._earlier) == colours_of(earlier._earlier)
         return self._moves[n:] if same else None
 
     def colour_at(self, point: int) -> int:
@@ -245,6 +260,7 @@ class Board:
         if not kernels.rebuild(changed[0]):
             raise Mistake("set-up leaves a string without a liberty")
         changed["passes"] = 0
+        self._earlier = self._shown()
         self.record = changed
         self._past.clear()
         self._seen.clear()
@@ -262,6 +278,7 @@ class Board:
         twin._seen = self._seen.copy()
         twin._moves = self._moves.copy()
         twin._past = self._past.copy()  # past records are never written to
+        twin._earlier = self._earlier.copy()
         return twin
 
     def owners(self) -> np.ndarray:
@@ -279,33 +296,7 @@ class Board:
 
         Raises AssertionError where the record differs.
         """
-        fresh = self.record.copy()
-        sound = kernels.rebuild(fresh[0])
-        assert sound, "a string without a liberty is on the board"
-        ours, true = (
-            {name: record[name][0] for name in record.dtype.names or ()}
-            for record in (self.record, fresh)
-        )
-        assert ours["hash"] == true["hash"], "the incremental hash is wrong"
-        assert ours["n_empty"] == true["n_empty"], "the number of empty points is wrong"
-        n = int(true["n_empty"])
-        listed = ours["empty"][:n]
-        assert sorted(listed) == sorted(true["empty"][:n]), "the list of empty points is wrong"
-        assert (ours["where"][listed] == np.arange(n)).all(), (
-            "the index of the list of empty points is wrong"
-        )
-        for first in np.flatnonzero(true["stones"]):
-            string = circle(true, int(first))
-            head = int(ours["head"][first])
-            at = self._name(self._point(int(first)))
-            assert (ours["head"][string] == head).all(), (
-                f"stones of the string on {at} do not agree on its head"
-            )
-            assert sorted(circle(ours, head)) == sorted(string), f"the string on {at} is wrong"
-            for field in ("libs", "stones", "bits"):
-                assert (ours[field][head] == true[field][first]).all(), (
-                    f"{field} of the string on {at} is wrong"
-                )
+        check_record(self.record)
 
     def __str__(self) -> str:
         last = self._moves[-1][0] if self._moves else PASS
@@ -378,13 +369,8 @@ class Board:
         return to_gtp(point, self.size)
 
 
-def circle(record: Any, head: int) -> list[int]:
-    """Vertices of a string; a broken circle ends in an AssertionError, not in an endless loop."""
-    vertices = [head]
-    while (v := int(record["next"][vertices[-1]])) != head:
-        vertices.append(v)
-        assert len(vertices) <= kernels.VERTICES, "a string's circle does not close"
-    return vertices
+def colours_of(records: list[np.ndarray]) -> list[bytes]:
+    return [record["colour"].tobytes() for record in records]
 
 
 def is_pass(move: object) -> bool:

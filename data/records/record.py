@@ -31,9 +31,7 @@ class GameRecord:
     implicit_handicap: bool = False
     black_name: str = ""
     white_name: str = ""
-    black_rank: int = (
-        0  # metadata/rank.py: kyu -30..-1, dan 1..9, professional 11..19, unknown 0
-    )
+    black_rank: int = 0  # metadata/rank.py: kyu -30..-1, dan 1..9, professional 11..19, unknown 0
     white_rank: int = 0
     date: str = ""  # YYYY-MM-DD, YYYY-MM, YYYY or ''
     event: str = ""

@@ -111,6 +111,14 @@ def cut(record: GameRecord, moves: int, why: str) -> GameRecord:
     )
 
 
-def count_positions(record: GameRecord) -> int:
-    """Rows that the game gives: its moves without passes."""
-    return int(np.count_nonzero(record.moves != PASS))
+def row_plies(record: GameRecord, passes: bool = False) -> np.ndarray:
+    """The plies of the positions that the game gives, int64: those of its moves.
+
+    With `passes` those of its passes, too.
+    """
+    return np.arange(len(record.moves)) if passes else np.flatnonzero(record.moves != PASS)
+
+
+def count_positions(record: GameRecord, passes: bool = False) -> int:
+    """How many rows the game gives."""
+    return len(row_plies(record, passes))
