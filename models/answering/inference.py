@@ -216,6 +216,17 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
     return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
 
 
+def part(positions: Positions, which: slice) -> Positions:
+    """Return some of the positions."""
+
+    def cut(values: np.ndarray | None) -> np.ndarray | None:
+        return None if values is None else values[which]
+
+    known = Known(*(cut(values) for values in vars(positions.known).values()))
+    turns = cut(positions.turns)
+    return Positions(positions.packed[which], positions.to_play[which], known, turns)
+
+
 def join(parts: Iterable[Evaluation]) -> Evaluation:
     """Return the answers to several batches as one."""
     some = list(parts)

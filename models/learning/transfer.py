@@ -43,7 +43,7 @@ HEADS = {
     },
 }
 # inputs that differ in meaning where one net has owners and the other has none
-SCORES = ("head.score.weight", "heads.value.score.weight")
+SCORES = ("head.score.weight", "heads.value.score.weight", "heads.score.score.weight")
 OWNERS = ("head.owner.weight", "heads.owner.out.weight")
 
 
@@ -54,11 +54,12 @@ class StartError(Mistake):
 def begin_with(net: nn.Module, path: str) -> int:
     """Copy every weight whose name and shape agree; return how many. Raises `StartError`.
 
-    New input planes start at weight 0, surplus planes are dropped. The head of a policy net
-    initialises the move head of a value net, and vice versa.
+    New input planes start at weight 0, surplus planes are dropped. A head begins with the head of
+    the same answer, whatever both are called.
     """
     ours = net.state_dict()
     theirs = weights_for(net, Path(path).expanduser())
+    same_owners = has_owners(ours) == has_owners(theirs)
     taken = 0
     with torch.no_grad():
         for name, value in ours.items():
@@ -70,12 +71,12 @@ def begin_with(net: nn.Module, path: str) -> int:
                         "it has learned other patterns than there are in this dataset"
                     )
                 continue
-            if other is None or (name == SCORE and (OWNS in theirs) != (OWNS in ours)):
+            if other is None or (name in SCORES and not same_owners):
                 continue  # missing; or the input is a score in one net and komi in the other
             if other.shape == value.shape:
                 value.copy_(other)
                 taken += 1
-            elif (name == SCORE and len(other) == len(value)) or (
+            elif (name in SCORES and len(other) == len(value)) or (
                 name in FIRST and has_other_planes(other, value)
             ):
                 both = min(other.shape[1], value.shape[1])
@@ -87,10 +88,14 @@ def begin_with(net: nn.Module, path: str) -> int:
     return taken
 
 
+def has_owners(state: Mapping[str, Tensor]) -> bool:
+    return any(name in state for name in OWNERS)
+
+
 def check_width(ours: dict[str, Tensor], theirs: dict[str, Tensor], path: Path) -> None:
     """Raise `StartError` if first layers differ in width: later layers would fit nothing."""
     for name in FIRST:
-        if name in ours and name not in theirs:
+        if name in ours and (name not in theirs or window(theirs[name]) != window(ours[name])):
             raise StartError(f"start={path}: no weight there fits this net, which has other layers")
         if name not in ours:
             continue
@@ -103,6 +108,11 @@ def check_width(ours: dict[str, Tensor], theirs: dict[str, Tensor], path: Path) 
                 f"start={path}: layers are {there} wide there and {here} here; "
                 f"say model.net.filters={there}"
             )
+
+
+def window(weight: Tensor) -> int:
+    """Return the number of places in a convolution's kernel; symmetric ones keep them in a row."""
+    return weight.shape[2:].numel()
 
 
 def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
@@ -133,24 +143,21 @@ def under_our_names(net: nn.Module, theirs: dict[str, Tensor], path: Path) -> di
 
     Raises `StartError` if the head that names moves has another width.
     """
-    ours, there = net.state_dict(), HEADS[kind_of(theirs)]
-    here = HEADS[kind_of(ours)]
-    renamed: dict[str, Tensor] = {}
-    for head in there.keys() & here.keys():
-        if there[head] == here[head]:
-            continue
-        for name, value in theirs.items():
-            if name.startswith(there[head]):
-                renamed[here[head] + name.removeprefix(there[head])] = value
-    norm = "hidden.1.running_mean"
-    for head in ("policy", "reply"):
-        found = (theirs | renamed).get(here.get(head, "?") + norm)
-        wanted = ours.get(here.get(head, "?") + norm)
-        if found is not None and wanted is not None and len(found) != len(wanted) and renamed:
-            raise StartError(
-                f"start={path}: what names moves there has another width "
-                "(model.net.hidden of a policy net) than here"
-            )
+    ours = net.state_dict()
+    there, here = HEADS[kind_of(theirs)], HEADS[kind_of(ours)]
+    renamed = {
+        here[part] + name.removeprefix(there[part]): value
+        for part in there.keys() & here.keys()
+        if there[part] != here[part]
+        for name, value in theirs.items()
+        if name.startswith(there[part])
+    }
+    norm = f"{here['policy']}hidden.1.running_mean"
+    if norm in renamed and norm in ours and len(renamed[norm]) != len(ours[norm]):
+        raise StartError(
+            f"start={path}: what names moves there has another width "
+            "(model.net.hidden of a policy net) than here"
+        )
     return renamed
 
 

@@ -13,7 +13,7 @@ from data.features.evaluation import POLICY
 
 def answers_of(net: nn.Module) -> tuple[str, ...]:
     """Return the names of the net's answers, in the order in which it gives them."""
-    return tuple(getattr(net, "answers", (POLICY,)))  # type: ignore[arg-type]
+    return tuple(getattr(net, "answers", (POLICY,)))
 
 
 def names_pass(net: nn.Module) -> bool:

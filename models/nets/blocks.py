@@ -185,7 +185,7 @@ class Tower(nn.Sequential):
             ),
         )
 
-    def forward(self, x: Tensor, conditions: Tensor | None = None) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor, conditions: Tensor | None = None) -> Tensor:
         x = self[0](x)
         for k in range(1, len(self)):
             x = self[k](x, conditions)

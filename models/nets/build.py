@@ -40,9 +40,7 @@ def plain_net(
 
 
 def plain_card(card: dict[str, Any], *, without: Sequence[str] = ()) -> dict[str, Any]:
-    plain = {
-        key: False if key in ("symmetric", "moves") else value for key, value in card.items()
-    }
+    plain = {key: False if key in ("symmetric", "moves") else value for key, value in card.items()}
     if "heads" in card and set(without) & set(card["heads"]):
         plain["heads"] = [name for name in card["heads"] if name not in without]
     return plain

@@ -72,7 +72,7 @@ def points_of_komi(code: Tensor) -> Tensor:
 
 def table(weight: Tensor) -> nn.Embedding:
     """Return a table of learned numbers that begins so. Row 0, unknown, is zeros and stays so."""
-    made = nn.Embedding(*weight.shape, padding_idx=0)
+    made = nn.Embedding(weight.shape[0], weight.shape[1], padding_idx=0)
     with torch.no_grad():
         made.weight.copy_(weight)
         made.weight[0].zero_()

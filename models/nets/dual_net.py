@@ -188,7 +188,5 @@ def answers_in_order(heads: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the heads in the order of `ANSWERS`. Raises `Mistake`."""
     names = list(heads)
     if not names or any(name not in ANSWERS for name in names) or len(set(names)) < len(names):
-        raise Mistake(
-            f"heads={ascii(names)[:60]}: one or more of {', '.join(ANSWERS)}, each once"
-        )
+        raise Mistake(f"heads={ascii(names)[:60]}: one or more of {', '.join(ANSWERS)}, each once")
     return tuple(name for name in ANSWERS if name in names)

@@ -8,6 +8,7 @@ of one size. Uniform planes are planes like others.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -106,7 +107,7 @@ class SmallZeroNet(ZeroBase):
         super().__init__(planes, uniform, size)
         body: list[nn.Module] = []
         widths = (self.inputs, 32, 64, 128)
-        for inputs, outputs in zip(widths, widths[1:], strict=False):
+        for inputs, outputs in pairwise(widths):
             body += [nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU(inplace=True)]
         self.body = nn.Sequential(*body)
         self.policy_maps = nn.Conv2d(128, 4, 1)

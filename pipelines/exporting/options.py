@@ -17,6 +17,8 @@ class Options:
     name: str | None
     formats: tuple[str, ...]
     half: bool
+    without: tuple[str, ...] | None
+    assume: dict[str, Any] | None
     calibration: Annotated[int, AtLeast(1)]
     parity: Annotated[int, AtLeast(1)]
     batches: Annotated[tuple[int, ...], AtLeast(1)]
