@@ -27,14 +27,15 @@ from typing import Any
 import numpy as np
 
 from data.base.errors import Mistake
-from data.features.alphago48 import PlaneEncoder
+from data.features.evaluation import Evaluator
 from data.game.board import Board
 from data.game.coords import BLACK, PASS, to_gtp
 from data.records.record import GameRecord
 from mcts.play.commentary import score_lead
 from mcts.play.dead_stones import judge, to_result
 from mcts.play.replay import walk
-from mcts.search.protocols import Candidate, Limits, Net, Report, Thinker
+from mcts.search.ask import ask
+from mcts.search.protocols import Candidate, Limits, Report, Thinker
 
 LINE = 8  # moves of a continuation that are kept
 
@@ -67,7 +68,7 @@ def analyse(
     record: GameRecord,
     komi: float,
     thinker: Thinker,
-    policy: Net | None = None,
+    policy: Evaluator | None = None,
     *,
     limits: Limits,
     first: int = 1,
@@ -167,7 +168,9 @@ def closing_passes(record: GameRecord) -> int:
 class Analyst:
     """Judges the positions of one record in turn."""
 
-    def __init__(self, record: GameRecord, thinker: Thinker, policy: Net | None, limits: Limits):
+    def __init__(
+        self, record: GameRecord, thinker: Thinker, policy: Evaluator | None, limits: Limits
+    ):
         self.record = record
         self.thinker = thinker
         self.limits = limits
@@ -206,7 +209,7 @@ class Analyst:
         return self.thinker.think(shown, self.limits)
 
     def counted(self, board: Board) -> Row:
-        score = judge(board, getattr(self.thinker, "rollouts", None)).score
+        score = judge(board, self.thinker.rollouts).score
         unknown = (
             "net",
             "rollouts",
@@ -274,19 +277,18 @@ def mean(report: Report, part: str, sign: int) -> float | None:
 class Surprise:
     """How surprising a move is to the policy net alone: a search's priors may be flattened."""
 
-    def __init__(self, net: Net | None):
+    def __init__(self, net: Evaluator | None):
         self.net = net
-        self.encoder = PlaneEncoder()
 
     def about(self, board: Board, move: int) -> Row:
         """Return the move's probability, its place among the moves and -log2 of the probability.
 
-        Return nothing for passes, for which policy nets have no output.
+        Return nothing for a pass that the net does not name.
         """
-        if self.net is None or move >= board.size**2:
+        if self.net is None or (move == PASS and not self.net.face.names_pass):
             return {}
-        logs = self.net.answer_packed(
-            self.encoder.packed(board)[None], np.array([board.to_play], np.int8)
-        )[0]
-        share, rank = float(np.exp(logs[move])), int((logs > logs[move]).sum()) + 1
+        logs = ask(self.net, board).policy
+        assert logs is not None
+        at = -1 if move == PASS else move
+        share, rank = float(np.exp(logs[0, at])), int((logs[0] > logs[0, at]).sum()) + 1
         return {"prior": share, "rank": rank, "surprise": -math.log2(max(share, 1e-9))}

@@ -127,10 +127,13 @@ def to_table(report: Report, size: int, *, rows: int = SHOWN) -> str:
 
 
 def score_lead(report: Report, komi: float, to_play: int) -> float | None:
-    """Return the points by which the player to move leads, by the mean owners; None without them.
+    """Return the points by which the player to move leads; None if that is not known.
 
-    Owners are known for the root alone: rollouts are not told apart by the move they follow.
+    A net's own answer comes first, then the mean owners. Both are known for the root alone:
+    rollouts are not told apart by the move they follow.
     """
+    if report.score is not None:
+        return to_play * report.score
     if report.owner is None:
         return None
     return to_play * (float(report.owner.sum()) - komi)

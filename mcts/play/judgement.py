@@ -7,22 +7,20 @@ included), fills no own eye, and might gain a point of area.
 import numpy as np
 
 from data.features.alphago48 import PlaneEncoder
-from data.features.feature_set import offset
+from data.features.feature_set import ALPHAGO48
 from data.game.board import Board
-from data.game.coords import PASS
+from data.game.coords import MAX_SIZE, PASS
 from mcts.play.dead_stones import judge, useless_moves
 from mcts.rollouts.protocols import Rollouts
 
-SENSIBLE = offset("sensibleness")
+SENSIBLE = ALPHAGO48.offset("sensibleness")
+VARIED_TURNS = 30  # of a game on 19x19, to which a temperature applies
 QUICK = 100  # rollouts that find dead stones, where a move is waiting
 
 
-def sensible_moves(board: Board, packed: np.ndarray | None = None) -> list[int]:
-    """Return the sensible points of the player to move.
-
-    `packed` are the board's planes, if the caller has them already.
-    """
-    packed = PlaneEncoder().packed(board) if packed is None else packed
+def sensible_moves(board: Board) -> list[int]:
+    """Return the sensible points of the player to move."""
+    packed = PlaneEncoder().packed(board)
     sensible = (packed[:, SENSIBLE // 8] >> (7 - SENSIBLE % 8)) & 1
     sensible[useless_moves(board, board.to_play)] = 0
     legal = set(board.legal_points())
@@ -46,6 +44,11 @@ def draw(weights: np.ndarray, temperature: float, random: np.random.Generator) -
     logs = np.log(np.maximum(weights, 1e-12)) / temperature
     odds = np.exp(logs - logs.max())
     return int(random.choice(len(odds), p=odds / odds.sum()))
+
+
+def in_proportion(turns: int, size: int) -> int:
+    """Return how many turns on a board of this size correspond to so many on 19x19; at least 1."""
+    return max(1, round(turns * size**2 / MAX_SIZE**2))
 
 
 def has_passed(board: Board) -> bool:

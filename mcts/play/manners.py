@@ -17,12 +17,18 @@ import numpy as np
 from data.game.board import Board
 from data.game.coords import PASS, to_gtp
 from mcts.play.clock import Clock
-from mcts.play.judgement import draw, has_passed, is_won, sensible_moves
+from mcts.play.judgement import (
+    VARIED_TURNS,
+    draw,
+    has_passed,
+    in_proportion,
+    is_won,
+    sensible_moves,
+)
 from mcts.rollouts.protocols import Rollouts
 from mcts.search.protocols import Candidate, Report
 
 RESIGN = -1  # instead of a move
-VARIED_TURNS = 30  # of a game, to which the temperature applies
 NAKADE = 6  # stones that may fill an eye from within
 
 
@@ -39,9 +45,12 @@ class Manners:
     # dead stones are taken off at the end, as people and KGS do; False: all count, as on CGOS
     agreed: bool = True
 
-    def varies(self, ply: int) -> bool:
-        """Whether the move after `ply` turns is drawn by visits."""
-        return self.temperature > 0 and ply < VARIED_TURNS
+    def varies(self, board: Board) -> bool:
+        """Whether the next move is drawn by visits: the first 30 of a game on 19x19.
+
+        On smaller boards there are fewer, in proportion to the points.
+        """
+        return self.temperature > 0 and board.ply < in_proportion(VARIED_TURNS, board.size)
 
 
 @dataclass
@@ -84,7 +93,7 @@ def decide(
         return first_of(board, report, open_moves), "its best move is not legal"
     if best.move not in open_moves:
         return first_of(board, report, open_moves), "its best move gains nothing"
-    if manners.varies(board.ply):
+    if manners.varies(board):
         allowed = [candidate for candidate in report.candidates if candidate.move in open_moves]
         drawn = draw_by_visits(allowed, manners.temperature, random)
         return drawn.move, "" if drawn == best else "drawn by visits"

@@ -188,7 +188,8 @@ class Player:
 
     def rollouts(self) -> Rollouts | None:
         """Return the thinker's rollouts; None if they or the thinker are missing."""
-        return getattr(self.known.get(self.board.size), "rollouts", None)
+        thinker = self.known.get(self.board.size)
+        return None if thinker is None else thinker.rollouts
 
     # --- moves
 
@@ -298,7 +299,7 @@ class Player:
         return Limits(
             simulations=self.manners.simulations,
             seconds=seconds,
-            settle=seconds is not None and not self.manners.varies(self.board.ply),
+            settle=seconds is not None and not self.manners.varies(self.board),
             extra=extra,
             only=only,
         )
@@ -346,7 +347,7 @@ class Player:
         if (
             komi != self.told_komi
             and not USUAL_KOMI[0] <= komi <= USUAL_KOMI[1]
-            and not getattr(thinker, "sees_komi", True)
+            and not thinker.sees_komi
         ):
             self.log(
                 f"komi is {komi:g}: the value net learned from games with other ones, "

@@ -1,48 +1,50 @@
-"""`EvaluatorQueue`: a thread that asks a net for many positions at a time.
+"""`EvaluatorQueue`: a thread that asks an evaluator for many positions at a time.
 
-    queue.submit(requests)      called by the thread that owns the tree; each is a position's planes
-    done.get()                  an `Answer` for each batch, from a queue shared with rollouts
+    queue.submit(requests)      called by the thread that owns the tree
+    request.done.get()          an `Answer` for each batch, from a queue shared with rollouts
     queue.cancel()              returns the requests that were not begun
 
-A batch is what waits when the net is free, up to `batch` positions.
+A batch is what waits when the evaluator is free, up to `batch` positions. It is asked once for all
+that the tree wants of them: priors, values or both (`kinds`). Each request tells where its answer
+goes, so requests of several searches may share a batch.
 
-A net that raises gives an answer with an `error`. One that never returns cannot be ended: its
-thread is a daemon, its batch is abandoned, and `stuck` tells for how long. A net's library aborts
-a process that exits in the middle of a batch. So `close`, which is called at exit at the latest,
-waits for the batch in work.
-
-`AnswerCache` remembers answers by hashed positions.
+An evaluator that raises gives an answer with an `error`. One that never returns cannot be ended:
+its thread is a daemon, its batch is abandoned, and `stuck` tells for how long. A net's library
+aborts a process that exits in the middle of a batch. So `close`, which is called at exit at the
+latest, waits for the batch in work.
 """
 
 import atexit
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from inspect import signature
 from queue import SimpleQueue
-from typing import Any
 
 import numpy as np
 
+from data.features.evaluation import Evaluation, Evaluator, Positions
+from data.features.uniform import Known
 from data.game.symmetry import COUNT
-from mcts.search.protocols import Net, told_komi
-from mcts.tree.store_kernels import POLICY
+from mcts.search.answers import check, mean_answers
+from mcts.tree.store_kernels import POLICY, VALUE
 
-KIND_NAMES = ("policy net", "value net")
+LABELS = {(POLICY,): "policy net", (VALUE,): "value net", (POLICY, VALUE): "net"}
 LAST_BATCH = 2.0  # seconds that `close` waits for the batch in work, at most
 
 
 @dataclass(eq=False)
 class Request:
-    kind: int  # POLICY or VALUE
-    edge: int  # of the tree: the position behind it
+    """A position that an evaluator is asked for."""
+
     key: Hashable  # of the cache
-    packed: np.ndarray  # uint8 [points, 6]
+    packed: np.ndarray  # uint8 [points, row_bytes]
     to_play: int
     turn: int  # symmetry
-    komi: float = 0.0  # for nets that take it as an input
+    komi: float
+    done: SimpleQueue  # where the answer goes
+    wants: list[tuple[int, int]] = field(default_factory=list)  # kind and edge of each want
     abandoned: bool = False  # nobody waits for its answer any more
     forgotten: bool = False  # its answer may not be cached
 
@@ -51,30 +53,32 @@ class Request:
 class Answer:
     queue: "EvaluatorQueue"
     requests: list[Request]
-    answers: np.ndarray | None = None  # float32 [batch, points] or [batch]
+    rows: list[int]  # of `answers`, one for each request
+    answers: Evaluation | None = None
     error: str = ""
 
 
-@dataclass
+@dataclass(eq=False)
 class EvaluatorQueue:
-    net: Net
-    kind: int
-    done: SimpleQueue
+    evaluator: Evaluator
+    kinds: tuple[int, ...]  # what it is asked for: POLICY, VALUE or both
     batch: int
     symmetry: str = "random"
     waiting: deque[Request] = field(default_factory=deque)
     working: list[Request] = field(default_factory=list)
     batches: int = 0
     positions: int = 0
-    spent: float = 0.0  # seconds in the net
+    spent: float = 0.0  # seconds in the evaluator
     began: float = 0.0  # when the batch in work began, 0 if there is none
     closed: bool = False
 
     def __post_init__(self) -> None:
         self.changed = threading.Condition()
-        if "turns" not in signature(self.net.answer_packed).parameters:
-            self.symmetry = "none"  # the net turns positions itself, or not at all
-        self.thread = threading.Thread(target=self.work, name=KIND_NAMES[self.kind], daemon=True)
+        self.face = self.evaluator.face
+        self.label = LABELS[self.kinds]
+        if not self.face.obeys_turns:
+            self.symmetry = "none"  # it turns positions itself, or not at all
+        self.thread = threading.Thread(target=self.work, name=self.label, daemon=True)
         self.thread.start()
         atexit.register(self.close)
 
@@ -86,17 +90,17 @@ class EvaluatorQueue:
 
     @property
     def stuck(self) -> float:
-        """Seconds that the net has worked on a batch that was abandoned; 0 if on none."""
+        """Seconds that the evaluator has worked on a batch that was abandoned; 0 if on none."""
         with self.changed:
             given_up = any(request.abandoned for request in self.working)
             return time.perf_counter() - self.began if given_up else 0.0
 
     @property
     def name(self) -> str:
-        return f"{KIND_NAMES[self.kind]} {self.net.name}"
+        return f"{self.label} {self.face.name}"
 
     def busy(self) -> float:
-        """Seconds that the net has worked, up to now."""
+        """Seconds that the evaluator has worked, up to now."""
         with self.changed:
             return self.spent + (time.perf_counter() - self.began if self.began else 0.0)
 
@@ -138,18 +142,20 @@ class EvaluatorQueue:
 
     def work(self) -> None:
         while requests := self.take():
-            answer = Answer(self, requests)
+            answers, error = None, ""
             try:
-                answer.answers = self.ask(requests)
-            except Exception as error:  # whatever a net raises is reported by the search
-                answer.error = f"{self.name}: {type(error).__name__}: {error}"
+                answers = self.ask(requests)
+            except Exception as raised:  # whatever is raised is reported by the search
+                error = f"{self.name}: {type(raised).__name__}: {raised}"
             with self.changed:
                 self.spent += time.perf_counter() - self.began
                 self.began = 0.0
                 self.batches += 1
                 self.positions += len(requests)
                 self.working = []
-                self.done.put(answer)
+                for done in dict.fromkeys(request.done for request in requests):
+                    rows = [k for k, request in enumerate(requests) if request.done is done]
+                    done.put(Answer(self, [requests[k] for k in rows], rows, answers, error))
 
     def take(self) -> list[Request]:
         """Wait for requests and return a batch; it is empty if the queue was closed."""
@@ -163,63 +169,18 @@ class EvaluatorQueue:
             self.began = time.perf_counter()
             return self.working
 
-    def ask(self, requests: list[Request]) -> np.ndarray:
+    def ask(self, requests: list[Request]) -> Evaluation:
         packed = np.stack([request.packed for request in requests])
         to_play = np.array([request.to_play for request in requests], np.int8)
-        turns = np.array([request.turn for request in requests], np.uint8)
-        shape = (len(requests), packed.shape[1]) if self.kind == POLICY else (len(requests),)
-        komi = told_komi(self.net, [request.komi for request in requests])
+        known = Known(komi=np.array([request.komi for request in requests], np.float32))
+
+        def answers(turns: np.ndarray | None) -> Evaluation:
+            asked = Positions(packed, to_play, known, turns)
+            return check(self.evaluator.evaluate(asked), self.face, self.kinds, packed.shape[:2])
+
         if self.symmetry == "mean":
-            turned = (
-                self.net.answer_packed(packed, to_play, np.full_like(turns, k), **komi)
-                for k in range(COUNT)
-            )
-            return mean_answer(self.kind, np.stack([check(answers, shape) for answers in turned]))
+            every = [np.full(len(requests), turn, np.uint8) for turn in range(COUNT)]
+            return mean_answers([answers(turns) for turns in every])
         if self.symmetry == "none":
-            return check(self.net.answer_packed(packed, to_play, **komi), shape)
-        return check(self.net.answer_packed(packed, to_play, turns, **komi), shape)
-
-
-def check(answers: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a net's answers as float32; raises ValueError if they make no sense."""
-    answers = np.asarray(answers, np.float32)
-    if answers.shape != shape:
-        raise ValueError(f"answered with {answers.shape} instead of {shape}")
-    if np.isnan(answers).any() or (len(shape) == 1 and np.abs(answers).max(initial=0) > 1 + 1e-3):
-        raise ValueError("answered with what is no number, or no value from -1 to 1")
-    if len(shape) == 2 and not (np.isfinite(answers).any(1).all() and (answers < np.inf).all()):
-        raise ValueError("answered with log-probabilities that are not finite")
-    return answers if len(shape) == 2 else np.clip(answers, -1, 1)
-
-
-def mean_answer(kind: int, answers: np.ndarray) -> np.ndarray:
-    """Mean over the first axis: of values, or of probabilities given as logarithms."""
-    if kind != POLICY:
-        return np.asarray(answers.mean(0), np.float32)
-    return np.log(np.maximum(np.exp(answers).mean(0), np.finfo(np.float32).tiny))
-
-
-class AnswerCache:
-    """A bounded number of answers; the least recently used one is dropped first."""
-
-    def __init__(self, entries: int):
-        self.entries = entries
-        self.answers: OrderedDict[Hashable, Any] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    def get(self, key: Hashable) -> Any:
-        """The answer, or None."""
-        if key in self.answers:
-            self.answers.move_to_end(key)
-        return self.answers.get(key)
-
-    def put(self, key: Hashable, answer: Any) -> None:
-        self.answers[key] = answer
-        self.answers.move_to_end(key)
-        while len(self.answers) > self.entries:
-            self.answers.popitem(last=False)
-
-    def clear(self) -> None:
-        self.answers.clear()
+            return answers(None)
+        return answers(np.array([request.turn for request in requests], np.uint8))

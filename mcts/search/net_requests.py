@@ -1,24 +1,29 @@
-"""`NetRequests`: what one search asks of its nets, and what becomes of the answers.
+"""`NetRequests`: what one search asks of its evaluators, and what becomes of the answers.
 
-A net that fails, or does not answer in time, is given up for the rest of the search: it is
+A position whose answer is cached or in flight is not asked for again if its evaluator gives both
+priors and values: then one evaluation serves whatever the tree wants of the position, now or later.
+
+An evaluator that fails, or does not answer in time, is given up for the rest of the search: it is
 reported in `errors`, and simulations that wait for it are cancelled.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from mcts.search.evaluator_queue import Answer, Request
+from mcts.search.answers import Found
+from mcts.search.evaluator_queue import Answer, EvaluatorQueue, Request
 from mcts.search.parts import SearchParts
-from mcts.search.protocols import takes_komi
 from mcts.tree.store_kernels import POLICY, VALUE
 from mcts.tree.tree import Tree
+
+NO_PLANES = np.zeros((0, 0), np.uint8)
 
 
 class NetRequests:
     def __init__(self, parts: SearchParts, tree: Tree, errors: list[str], now: float):
-        """`errors` gets a line for each net that is given up."""
+        """`errors` gets a line for each evaluator that is given up."""
         self.parts = parts
         self.params = parts.params
         self.queues = parts.queues
@@ -26,6 +31,8 @@ class NetRequests:
         self.errors = errors
         self.asked: list[int] = []  # kinds of nets that this search asks
         self.failed: set[int] = set()  # kinds that were given up
+        # requests in flight that may serve another want; of evaluators that are asked for both
+        self.shared: dict[Hashable, Request] = {}
         self.last_news = now  # when anything last came back, or a net that was idle got work
 
     def has(self, kind: int) -> bool:
@@ -38,11 +45,11 @@ class NetRequests:
     def check_nets(self) -> None:
         """Give up nets for another board size, and nets that still do not answer."""
         size = self.tree.size
-        for kind, queue in self.queues.items():
-            if not getattr(queue.net, "fits", fits_any)(size):
-                self.give_up(kind, f"{queue.name} is for another size of board than {size}x{size}")
+        for queue in self.parts.each_queue:
+            if not queue.face.fits(size):
+                self.give_up(queue, f"{queue.name} is for another size of board than {size}x{size}")
             elif queue.stuck > self.params.patience:
-                self.give_up(kind, f"{queue.name} still has not answered to an earlier search")
+                self.give_up(queue, f"{queue.name} still has not answered to an earlier search")
 
     def set_lam(self, lam: float | None) -> None:
         """Ask the policy net in any case, the value net if values are mixed in."""
@@ -59,84 +66,121 @@ class NetRequests:
             if kind not in self.failed:
                 self.tree.room[kind] = most - self.queues[kind].pending
 
+    # --- asking
+
     def submit(self) -> None:
         """Ask the nets for what the tree wants; what is in a cache is applied at once."""
         edges, kinds, keys = self.tree.take_wants()
         if not edges:  # as in most calls
             return
-        komi = float(self.tree.head.komi)
-        missing: list[int] = []
+        new: list[tuple[int, Request]] = []  # with the place of the want
         for k, (edge, kind, key) in enumerate(zip(edges, kinds, keys, strict=True)):
-            known = self.parts.caches[kind].get(self.cache_key(kind, key, komi))
-            if known is None:
-                missing.append(k)
+            queue, key = self.queues[kind], self.cache_key(kind, key)
+            found = self.parts.caches[kind].get(key)
+            if found is not None:
+                self.apply(kind, edge, found)
+            elif key in self.shared and len(queue.kinds) > 1:
+                self.shared[key].wants.append((kind, edge))
             else:
-                self.apply(kind, edge, known)
-        if not missing:
-            return
-        packed, to_play = self.tree.planes(missing)
-        requests: dict[int, list[Request]] = {}
-        for planes, colour, k in zip(packed, to_play.tolist(), missing, strict=True):
-            cache_key = self.cache_key(kinds[k], keys[k], komi)
-            turn = int(self.parts.random.integers(8))
-            request = Request(kinds[k], edges[k], cache_key, planes, colour, turn, komi)
-            requests.setdefault(request.kind, []).append(request)
-        for kind, group in requests.items():
-            if not self.queues[kind].pending:
-                self.last_news = time.perf_counter()  # patience with it begins
-            self.queues[kind].submit(group)
+                new.append((k, self.new_request(queue, kind, edge, key)))
+        if new:
+            self.encode(new, kinds)
+            self.hand_over(new, kinds)
 
-    def cache_key(self, kind: int, key: int, komi: float) -> int | tuple[int, float]:
-        return (key, komi) if takes_komi(self.queues[kind].net) else key
+    def cache_key(self, kind: int, key: int) -> Hashable:
+        takes_komi = "komi" in self.queues[kind].face.takes
+        return (key, float(self.tree.head.komi)) if takes_komi else key
+
+    def new_request(self, queue: EvaluatorQueue, kind: int, edge: int, key: Hashable) -> Request:
+        """A request whose planes are still missing."""
+        turn, komi = int(self.parts.random.integers(8)), float(self.tree.head.komi)
+        request = Request(key, NO_PLANES, 0, turn, komi, self.parts.done, [(kind, edge)])
+        if len(queue.kinds) > 1:
+            self.shared[key] = request
+        return request
+
+    def encode(self, new: Sequence[tuple[int, Request]], kinds: Sequence[int]) -> None:
+        """Give requests their planes, those of one feature set at a time."""
+        sets = {kind: self.queues[kind].face.features for kind in {kinds[k] for k, _ in new}}
+        for features in dict.fromkeys(sets.values()):
+            mine = [(k, request) for k, request in new if sets[kinds[k]] == features]
+            packed, to_play = self.tree.planes([k for k, _ in mine], features)
+            for (_, request), planes, colour in zip(mine, packed, to_play.tolist(), strict=True):
+                request.packed, request.to_play = planes, colour
+
+    def hand_over(self, new: Sequence[tuple[int, Request]], kinds: Sequence[int]) -> None:
+        """Submit the requests to their queues."""
+        groups: dict[EvaluatorQueue, list[Request]] = {}
+        for k, request in new:
+            groups.setdefault(self.queues[kinds[k]], []).append(request)
+        for queue, group in groups.items():
+            if not queue.pending:
+                self.last_news = time.perf_counter()  # patience with it begins
+            queue.submit(group)
+
+    # --- answers
 
     def receive(self, answer: Answer) -> None:
-        """Apply the answers of a batch; one with an error gives its net up."""
+        """Apply the answers of a batch; one with an error gives its evaluator up."""
         if answer.error:
             awaited = [request for request in answer.requests if not request.abandoned]
             self.cancel(awaited)
             if awaited:
-                self.give_up(answer.queue.kind, answer.error)
-        for request, known in self.parts.remember(answer):
+                self.give_up(answer.queue, answer.error)
+        for request, found in self.parts.remember(answer):
             if not request.abandoned:
-                self.apply(request.kind, request.edge, known)
+                self.shared.pop(request.key, None)
+                for kind, edge in request.wants:
+                    self.apply(kind, edge, found)
 
-    def apply(self, kind: int, edge: int, known: np.ndarray | float) -> None:
+    def apply(self, kind: int, edge: int, found: Found) -> None:
         if kind == POLICY:
-            assert isinstance(known, np.ndarray)
-            self.tree.replace_priors(edge, known)
+            assert found.priors is not None
+            self.tree.replace_priors(edge, found.priors)
         else:
-            self.tree.finish_value(edge, float(known))
+            assert found.value is not None
+            self.tree.finish_value(edge, found.value)
 
     def check_patience(self) -> None:
-        """Give up the nets that have been silent for too long."""
+        """Give up the evaluators that have been silent for too long."""
         if time.perf_counter() - self.last_news > self.params.patience:
-            for kind, queue in self.queues.items():
+            for queue in self.parts.each_queue:
                 if queue.pending:
-                    self.give_up(kind, f"{queue.name}: no answer for {self.params.patience:g} s")
+                    self.give_up(queue, f"{queue.name}: no answer for {self.params.patience:g} s")
 
-    def give_up(self, kind: int, why: str) -> None:
-        """Go on without a net for the rest of this search."""
-        if kind not in self.failed:
-            self.failed.add(kind)
+    def give_up(self, queue: EvaluatorQueue, why: str) -> None:
+        """Go on without an evaluator for the rest of this search."""
+        if not self.failed.issuperset(queue.kinds):
+            self.failed.update(queue.kinds)
             self.errors.append(why)
-        self.cancel(self.queues[kind].cancel(everything=True))
+        self.cancel(queue.cancel(everything=True))
 
     def cancel_all(self) -> None:
-        for queue in self.queues.values():
+        for queue in self.parts.each_queue:
             self.cancel(queue.cancel(everything=True))
 
     def cancel(self, requests: Sequence[Request]) -> None:
         for request in requests:
-            if request.kind == POLICY:
-                self.tree.cancel_priors(request.edge)
-            else:
-                self.tree.cancel_value(request.edge)
+            self.shared.pop(request.key, None)
+            for kind, edge in request.wants:
+                if kind == POLICY:
+                    self.tree.cancel_priors(edge)
+                else:
+                    self.tree.cancel_value(edge)
 
     @property
     def answers_values(self) -> bool:
         """Whether a value net is asked, and not given up."""
         return VALUE in self.asked and self.has(VALUE)
 
+    def about_root(self) -> Found:
+        """What the evaluators have answered for the root besides; nothing if no answer is there.
 
-def fits_any(size: int) -> bool:
-    return True
+        The value net's answer comes first.
+        """
+        for kind in (VALUE, POLICY):
+            if kind in self.asked:
+                found = self.parts.caches[kind].get(self.cache_key(kind, self.tree.root_key(kind)))
+                if found is not None and not (found.owner is None and found.score is None):
+                    return found
+        return Found()

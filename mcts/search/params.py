@@ -6,6 +6,12 @@
     n_thr    n_thr, visits after which a position gets moves of its own
     beta     beta, the power that flattens the policy net's answers
 
+With `selection` "puct" moves are chosen as in the paper, with "notes" as in Wheeler's notes on
+AlphaGo Zero, whose counts of moves matter less:
+
+    puct     Q(s,a) + c_puct * P(s,a) * sqrt(N(s)) / (1 + N(s,a))
+    notes    Q(s,a) + c_puct * P(s,a) * sqrt(N(s) / (1 + N(s,a)))
+
 Four switches turn parts off. A part that is off and one that is missing have the same effect:
 
     no value net                    lambda is 1
@@ -21,6 +27,8 @@ from typing import Any
 from data.base.errors import Mistake
 
 SYMMETRY_MODES = ("random", "none", "mean")
+FIRST_PLAYS = ("parent", "zero")
+SELECTIONS = ("puct", "notes")
 
 
 @dataclass(frozen=True)
@@ -32,10 +40,22 @@ class SearchParams:
     n_thr: int = 40
     n_thr_adjusts: bool = True  # n_thr is where it begins, and follows how much the nets can answer
     beta: float = 1.0  # > 0; below 1 flattens the policy net's priors, above 1 sharpens them
-    # the Q of an untried move is that of its position less this; larger tries fewer moves
+    selection: str = "puct"  # puct or notes: the formula by which moves are chosen, see above
+    # the Q of an untried move, before the reduction: parent, that of its position; zero, 0, an
+    # even game, as in AlphaZero
+    fpu: str = "parent"
+    # -2..2; taken off the Q of an untried move; larger tries fewer moves
     fpu_reduction: float = 0.0
     # 0..1; prior of a pass in a game with as many moves as the board has points; less before
+    # a policy that names passes says it itself
     pass_prior: float = 0.03
+    # 0..1; share of random numbers in the root's priors, drawn anew for each search; larger tries
+    # more moves that the policy thinks little of. AlphaZero learns with 0.25
+    noise: float = 0.0
+    # >= 0.1; they are Dirichlet-distributed, with alpha = this / the root's number of legal moves
+    # and pass (AlphaZero's 0.03 on an empty board); larger spreads them over more moves
+    noise_alpha: float = 10.83
+    keep_tree: bool = True  # False begins each search with an empty tree, even of the same game
 
     policy_net: bool = True  # use the policy net
     value_net: bool = True  # use the value net
@@ -57,7 +77,7 @@ class SearchParams:
     # seconds > 0; a net is given up if it is silent for so long and nothing else is in flight
     patience: float = 10.0
 
-    seed: int = 0  # >= 0; of symmetries, rollouts and ties
+    seed: int = 0  # >= 0; of symmetries, rollouts, noise and ties
     # do everything in turn, in one thread: then a number of simulations and a seed repeat a search
     deterministic: bool = False
 
@@ -72,9 +92,12 @@ class SearchParams:
         for name in ("beta", "patience"):
             if getattr(self, name) == 0:
                 raise Mistake(f"search parameter {name}=0: more than 0 is possible")
-        if self.symmetry not in SYMMETRY_MODES:
-            modes = ", ".join(SYMMETRY_MODES)
-            raise Mistake(f"search parameter symmetry={self.symmetry}: one of {modes} is possible")
+        for name, words in WORDS:
+            if getattr(self, name) not in words:
+                raise Mistake(
+                    f"search parameter {name}={getattr(self, name)}: "
+                    f"one of {', '.join(words)} is possible"
+                )
         if self.queue < self.batch:
             raise Mistake(
                 f"search parameter queue={self.queue}: at least batch={self.batch} is possible"
@@ -93,6 +116,8 @@ RANGES = (
     ("beta", 0, math.inf),
     ("fpu_reduction", -2, 2),
     ("pass_prior", 0, 1),
+    ("noise", 0, 1),
+    ("noise_alpha", 0.1, 10**6),
     ("threads", 1, 1024),
     ("leaves", 1, 4096),
     ("batch", 1, 4096),
@@ -102,6 +127,7 @@ RANGES = (
     ("patience", 0, math.inf),
     ("seed", 0, 2**63 - 1),
 )
+WORDS = (("symmetry", SYMMETRY_MODES), ("selection", SELECTIONS), ("fpu", FIRST_PLAYS))
 
 
 def check_kind(name: str, value: Any, kind: type) -> None:

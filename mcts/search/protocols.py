@@ -1,6 +1,6 @@
-"""Protocols of play: nets and thinkers, the limits of thinking, and its reports.
+"""Protocols of play: thinkers, the limits of thinking, and its reports.
 
-    net        planes of many positions -> log-probabilities or values    (models/answering)
+    evaluator  planes of many positions -> priors, values, owners   (data/features/evaluation.py)
     thinker    a board -> a report           (search.py; play/thinkers for those without a search)
     player     a game, clocks and manners around a thinker    (play/player.py; gtp/engine.py)
 
@@ -9,45 +9,16 @@ view of the player to move at the root. For candidates, too: +1 means that the m
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
+from data.features.evaluation import Evaluator
 from data.game.board import Board
-
-
-class Net(Protocol):
-    """A policy net or a value net.
-
-    It may have a method `fits(size)`, which tells whether it answers for boards of that size. If
-    it has a true attribute `takes_komi`, `answer_packed` gets another argument: `komi` float32
-    [batch], in points for White.
-    """
-
-    name: str
-
-    def answer_packed(
-        self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Answer for packed planes uint8 [batch, points, 6] and players to move int8 [batch].
-
-        With `turns` uint8 [batch], the net sees each position turned by that symmetry.
-
-        Returns log-probabilities float32 [batch, points] (a policy net), or values float32 [batch]
-        for the player to move (a value net).
-        """
-        ...
-
-
-def takes_komi(net: Net) -> bool:
-    return bool(getattr(net, "takes_komi", False))
-
-
-def told_komi(net: Net, komi: Sequence[float]) -> dict[str, np.ndarray]:
-    """The argument `komi` of `answer_packed`, if the net takes it."""
-    return {"komi": np.array(komi, np.float32)} if takes_komi(net) else {}
+from mcts.rollouts.protocols import Rollouts
+from mcts.search.params import SearchParams
 
 
 @dataclass
@@ -85,11 +56,13 @@ class Report:
     value: float
     simulations: int
     seconds: float
-    # float32 [points], mean over rollouts: from +1 (Black's point) to -1 (White's point)
+    # float32 [points], from +1 (Black's point) to -1 (White's point): the mean over rollouts, or
+    # what a net answers for the position if there were none
     owner: np.ndarray | None = None
     errors: tuple[str, ...] = ()  # a line for each part that failed while thinking went on
     kept: int = 0  # visits from earlier searches; those of candidates include them
     extra: float = 0.0  # seconds granted beyond `Limits.seconds`
+    score: float | None = None  # Black's lead in points, komi counted, as a net answers
 
     @property
     def best(self) -> Candidate:
@@ -100,7 +73,23 @@ Watch = Callable[[Report], None]
 
 
 class Thinker(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
+
+    # what it has, None for what it has not
+
+    @property
+    def policy(self) -> Evaluator | None: ...
+    @property
+    def value(self) -> Evaluator | None: ...
+    @property
+    def rollouts(self) -> Rollouts | None: ...
+    @property
+    def params(self) -> SearchParams | None: ...
+    @property
+    def sees_komi(self) -> bool:
+        """Whether it counts komi by itself, not only as far as a value net has learned it."""
+        ...
 
     def think(
         self, board: Board, limits: Limits, watch: Watch | None = None, every: float = 0.0
@@ -121,3 +110,13 @@ class Thinker(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class HasNothing:
+    """A base for thinkers: no nets, no rollouts and no search unless they set them."""
+
+    policy: Evaluator | None = None
+    value: Evaluator | None = None
+    rollouts: Rollouts | None = None
+    params: SearchParams | None = None
+    sees_komi: bool = True

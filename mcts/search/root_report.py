@@ -22,6 +22,7 @@ def make_report(
     searched: bool,
     valued: bool,
     owner: np.ndarray | None,
+    score: float | None,
     errors: tuple[str, ...],
 ) -> Report:
     """Report on the root of a tree.
@@ -37,7 +38,9 @@ def make_report(
     candidates.sort(
         key=(lambda c: by_visits(tree, c)) if searched else (lambda c: by_priors(tree, c))
     )
-    return Report(tuple(candidates), value, tree.finished, seconds, owner, errors, kept, extra)
+    return Report(
+        tuple(candidates), value, tree.finished, seconds, owner, errors, kept, extra, score
+    )
 
 
 def candidates_of(tree: Tree, colour: int, parent: float, valued: bool) -> list[Candidate]:

@@ -20,7 +20,7 @@ import numpy as np
 from data.game.board import Board
 from data.game.board_kernels import vertices
 from data.game.coords import PASS
-from mcts.search.evaluator_queue import KIND_NAMES, Answer
+from mcts.search.evaluator_queue import Answer, EvaluatorQueue
 from mcts.search.net_requests import NetRequests
 from mcts.search.parts import SearchParts
 from mcts.search.protocols import Report
@@ -56,7 +56,7 @@ class SearchRun:
         self.searches = False  # whether there is anything to evaluate leaves with
         self.kept = 0  # visits from earlier searches
         self.seconds = 0.0
-        self.busy_before: dict[int, float] = {}
+        self.busy_before: dict[EvaluatorQueue, float] = {}
 
     def search(self, board: Board) -> None:
         self.begin(board)
@@ -210,7 +210,7 @@ class SearchRun:
         self.tree.head.n_thr = min(thresholds.n_thr, 1.0) if lam == 0 else thresholds.n_thr
         self.tree.head.value_thr = thresholds.value_thr
         thresholds.wait(self.time.began)
-        self.busy_before = {kind: queue.busy() for kind, queue in self.nets.queues.items()}
+        self.busy_before = {queue: queue.busy() for queue in self.parts.each_queue}
         for block in self.free:
             self.tree.set_root(block)
         if self.workers:
@@ -269,6 +269,7 @@ class SearchRun:
 
     def report(self) -> Report:
         simulates = self.searches and (self.time.limits.simulations != 0 or self.kept >= KNOWN)
+        owner, score = self.about_points()
         return make_report(
             self.tree,
             kept=self.kept,
@@ -276,16 +277,24 @@ class SearchRun:
             extra=self.time.extra,
             searched=self.tree.started > 1 or simulates,
             valued=self.nets.answers_values,
-            owner=self.owner(),
+            owner=owner,
+            score=score,
             errors=tuple(self.errors),
         )
 
-    def owner(self) -> np.ndarray | None:
-        """Mean owner of each point over this search's rollouts, float32 [points]."""
-        if self.workers is None or not self.rolled:
-            return None
-        total = self.workers.owners.sum(0)[vertices(self.tree.size)]
-        return np.asarray(np.clip(total / self.rolled, -1, 1), np.float32)
+    def about_points(self) -> tuple[np.ndarray | None, float | None]:
+        """Owners of the points float32 [points] and Black's lead; None for what is not known.
+
+        Owners are the mean over this search's rollouts. Without rollouts they are what a net
+        answers for the root, and so is the lead.
+        """
+        if self.workers is not None and self.rolled:
+            total = self.workers.owners.sum(0)[vertices(self.tree.size)]
+            return np.asarray(np.clip(total / self.rolled, -1, 1), np.float32), None
+        if self.workers is not None and not self.tree.by_values:
+            return None, None
+        found = self.nets.about_root()
+        return None if found.owner is None else found.owner.astype(np.float32), found.score
 
     def statistics(self) -> dict[str, float]:
         head, seconds = self.tree.head, max(self.seconds, 1e-9)
@@ -297,6 +306,6 @@ class SearchRun:
             "n_thr": float(head.n_thr),
             "value_thr": float(head.value_thr),
         }
-        for kind, queue in self.nets.queues.items():
-            numbers[f"{KIND_NAMES[kind]} busy"] = (queue.busy() - self.busy_before[kind]) / seconds
+        for queue, before in self.busy_before.items():
+            numbers[f"{queue.label} busy"] = (queue.busy() - before) / seconds
         return numbers

@@ -1,6 +1,7 @@
 """`Search`: asynchronous policy-and-value tree search, the `Thinker` of this project.
 
-    search = Search(SearchParams(lam=0.5), policy=net, value=net)
+    search = Search(SearchParams(lam=0.5), policy=one, value=another)
+    search = Search(SearchParams(lam=0.5), net=one)     # which gives priors and values
     report = search.think(board, Limits(seconds=5))
 
 A `Search` lives for many searches: it keeps the tree, so that what was found out is used again
@@ -12,11 +13,12 @@ Any part may be missing, see `params.py`. Where `Limits` allow it, a search ends
 to move.
 """
 
+from data.features.evaluation import Evaluator
 from data.game.board import Board
 from mcts.rollouts.protocols import Rollouts
 from mcts.search.params import SearchParams
 from mcts.search.parts import SearchParts
-from mcts.search.protocols import Limits, Net, Report, Watch
+from mcts.search.protocols import Limits, Report, Watch
 from mcts.search.run import SearchRun
 from mcts.search.thinking_time import ThinkingTime
 from mcts.tree.leaves import Block
@@ -32,21 +34,30 @@ class Search:
         self,
         params: SearchParams,
         *,
-        policy: Net | None = None,
-        value: Net | None = None,
+        policy: Evaluator | None = None,
+        value: Evaluator | None = None,
+        net: Evaluator | None = None,
         rollouts: Rollouts | None = None,
         tree_policy: TreePolicy | None = None,
         name: str = "search",
     ):
-        """Rollouts and tree policy are uniform if none is given.
+        """`policy` gives priors, `value` values; `net` gives what it has and no other is given for.
 
-        The parameters tell which of the parts are used.
+        The same evaluator given twice is asked once for each position. Rollouts and tree policy are
+        uniform if none is given. The parameters tell which of the parts are used.
+
+        Raises `Mistake` for an evaluator that can't be what it is given as.
         """
         self.params = params
         self.name = name
         self.rollouts = rollouts  # also if the search does not use them: they tell dead stones
         self.parts = SearchParts(
-            params, policy=policy, value=value, rollouts=rollouts, tree_policy=tree_policy
+            params,
+            policy=policy,
+            value=value,
+            net=net,
+            rollouts=rollouts,
+            tree_policy=tree_policy,
         )
         # whether komi counts: a value net may or may not have learned from games with other komi
         self.sees_komi = VALUE not in self.parts.queues or params.lam == 1
@@ -96,11 +107,11 @@ class Search:
     # --- about it
 
     @property
-    def policy(self) -> Net | None:
+    def policy(self) -> Evaluator | None:
         return self.parts.nets[POLICY]
 
     @property
-    def value(self) -> Net | None:
+    def value(self) -> Evaluator | None:
         return self.parts.nets[VALUE]
 
     def statistics(self) -> dict[str, float]:
@@ -116,7 +127,8 @@ class Search:
     def tree_for(self, size: int) -> Tree:
         """The tree of earlier searches if it is for this size, else a new one; and its blocks."""
         if self.tree is None or self.tree.size != size:
-            self.tree = Tree(size, self.params)
+            sets = self.parts.features(POLICY), self.parts.features(VALUE)
+            self.tree = Tree(size, self.params, sets)
             self.blocks.clear()
             self.parts.forget_answers()  # keys do not tell sizes of boards apart
         one = self.params.deterministic or not self.parts.workers

@@ -123,6 +123,7 @@ def best_move(store, n):
 
         Q = (1 - lambda) * W_v / N_v  +  lambda * W_r / N_r
 
+    With `notes`, u is c_puct * P(s,a) * sqrt(sum_b N(s,b) / (1 + N(s,a))).
     N is N_r, or N_v where visits are counted by values. It includes virtual visits, all of them
     lost. Q is from the view of the player to move. If one of the two counts is 0, the other mean
     stands alone; an untried move has the Q of `first_play`.
@@ -132,7 +133,7 @@ def best_move(store, n):
     colour = np.float64(node.to_play)  # turns the sign from Black's view
     exploration = head.c_puct * np.sqrt(np.float64(node.visits + node.virtual))
     untried = first_play(store, node, colour)
-    lam, by_values = head.lam, head.by_values
+    lam, by_values, notes = head.lam, head.by_values, head.notes
     first, opened = np.uint64(node.first), np.uint64(node.opened)
     best = np.uint64(0)
     best_score = -np.inf
@@ -149,7 +150,7 @@ def best_move(store, n):
             if edge.n_v and lam < 1:
                 q_v = colour * edge.w_v / edge.n_v
                 q = (1 - lam) * q_v + lam * q if visits else q_v
-        u = exploration * move.prior / (1 + visits)
+        u = exploration * move.prior / (np.sqrt(1 + visits) if notes else 1 + visits)
         score = q + u
         if score > best_score:
             best_score = score
@@ -163,9 +164,10 @@ def best_move(store, n):
 
 @kernel
 def first_play(store, node, colour):
-    """Q of untried moves: that of their position, less a reduction."""
-    q = mean(store, node.parent)
-    return (0.0 if np.isnan(q) else colour * q) - store.head[0].fpu_reduction
+    """Q of untried moves: that of their position, or 0, less a reduction."""
+    head = store.head[0]
+    q = np.nan if head.fpu_zero else mean(store, node.parent)
+    return (0.0 if np.isnan(q) else colour * q) - head.fpu_reduction
 
 
 @kernel

@@ -181,27 +181,37 @@ def remember(history, keys):
 def replace_priors(store, n, answers):
     """Replace the placeholder priors of node n by a policy net's answer: p ** beta, normalized.
 
-    `answers` are log-probabilities float32 [points]. The pass keeps its prior.
+    `answers` are log-probabilities float32 [points + 1], the pass last. A pass of -inf, which a
+    net without a name for it gives, keeps its prior. If all legal moves are ruled out, the
+    placeholders stay.
     """
     head = store.head[0]
     node = store.nodes[n]
     node.priors = ANSWERED
+    named = answers[len(answers) - 1] > -np.inf
     highest = -np.inf
     kept = 0.0
     for k in range(np.uint64(node.count)):
         move = store.moves[node.first + k]
-        if move.move == PASS:
+        if move.move == PASS and not named:
             kept = move.prior
         else:
-            highest = max(highest, answers[move.move])
+            highest = max(highest, answer_for(answers, move.move))
+    if highest == -np.inf:
+        return
     total = 0.0
     for k in range(np.uint64(node.count)):
         move = store.moves[node.first + k]
-        if move.move != PASS:
-            move.prior = np.exp(head.beta * (answers[move.move] - highest))
+        if named or move.move != PASS:
+            move.prior = np.exp(head.beta * (answer_for(answers, move.move) - highest))
             total += move.prior
     for k in range(np.uint64(node.count)):
         move = store.moves[node.first + k]
-        if move.move != PASS:
+        if named or move.move != PASS:
             move.prior *= (1 - kept) / total
     bring_best(store, n)
+
+
+@kernel
+def answer_for(answers, move):
+    return answers[len(answers) - 1] if move == PASS else answers[move]

@@ -53,6 +53,8 @@ HEAD = np.dtype(
         ("lam", np.float64),
         ("c_puct", np.float64),
         ("fpu_reduction", np.float64),
+        ("fpu_zero", np.bool_),  # untried moves have a Q of 0 (less the reduction)
+        ("notes", np.bool_),  # moves are chosen by the other formula, see `descend_kernels`
         ("beta", np.float64),
         ("pass_prior", np.float64),
         ("komi", np.float64),

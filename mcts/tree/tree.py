@@ -22,6 +22,7 @@ import numpy as np
 
 from data.base.errors import Mistake
 from data.base.random_kernels import new_state
+from data.features.feature_set import ALPHAGO48, FeatureSet
 from data.game.board import Board
 from data.game.board_kernels import new_boards
 from data.game.coords import PASS
@@ -30,6 +31,7 @@ from mcts.tree.checks import check_finished
 from mcts.tree.leaves import Block
 from mcts.tree.leaves_kernels import set_leaves
 from mcts.tree.protocols import TreeParams, TreePolicy
+from mcts.tree.root_noise import RootNoise
 from mcts.tree.store_kernels import (
     EDGE,
     HEAD,
@@ -50,7 +52,7 @@ from mcts.tree.store_kernels import (
     WANT,
     Store,
 )
-from mcts.tree.wants import Wants
+from mcts.tree.wants import Sets, Wants
 
 EDGES_A_NODE = 64  # tried moves on average; when all are in use, no more moves are tried
 FEWEST_EDGES = 1024
@@ -59,7 +61,8 @@ TREE_RANDOM = 1 << 20  # number of a worker that no thread has, for the tree's r
 
 
 class Tree:
-    def __init__(self, size: int, params: TreeParams):
+    def __init__(self, size: int, params: TreeParams, sets: Sets = (ALPHAGO48, ALPHAGO48)):
+        """`sets` are the feature sets of the policy net and of the value net."""
         self.size = size
         self.points = size * size
         self.params = params
@@ -77,9 +80,12 @@ class Tree:
         self.known = False  # whether the arrays are about `self.board`
         self.only: frozenset[int] | None = None  # the root's moves, where not all are wanted
         self.maps = tuple(np.empty(len(a), np.uint32) for a in (self.store.nodes, self.store.edges))
-        self.wants = Wants(size, len(self.store.wants))
+        self.wants = Wants(size, len(self.store.wants), sets)
+        self.noise = RootNoise(params.noise, params.noise_alpha, params.seed)
         self.head.n_vl = params.n_vl
         self.head.c_puct = params.c_puct
+        self.head.notes = params.selection == "notes"
+        self.head.fpu_zero = params.fpu == "zero"
         self.head.fpu_reduction = params.fpu_reduction
         self.head.beta = params.beta
         self.head.pass_prior = params.pass_prior
@@ -96,7 +102,8 @@ class Tree:
         self.finish_rollouts(block)
         self.cancel_rollouts(block)
         self.wants.compile(self.store)
-        self.replace_priors(ROOT_EDGE, np.zeros(self.points, np.float32))
+        self.replace_priors(ROOT_EDGE, np.zeros(self.points + 1, np.float32))
+        store_kernels.bring_best(self.store, np.uint32(ROOT))
         self.finish_value(ROOT_EDGE, 0.0)
         self.cancel_value(ROOT_EDGE)
         edges = np.array([ROOT_EDGE], np.uint32)
@@ -122,6 +129,7 @@ class Tree:
     def forget(self) -> None:
         self.known = False
         self.store.random[:] = new_state(self.params.seed, TREE_RANDOM)
+        self.noise.reset()
 
     def begin(self, board: Board, only: frozenset[int] | None = None) -> int:
         """Make the position of `board` the root of a new search; returns how many visits are kept.
@@ -132,7 +140,9 @@ class Tree:
             raise Mistake(
                 f"the tree is for {self.size}x{self.size}, the board is {board.size}x{board.size}"
             )
-        moves = board.turns_since(self.board) if self.known else None
+        self.take_noise_off()
+        kept = self.known and self.params.keep_tree
+        moves = board.turns_since(self.board) if kept else None
         same_choice = only is None if moves else only == self.only
         if moves is None or not same_choice or not self.follow(moves, board):
             self.clear()
@@ -142,7 +152,7 @@ class Tree:
         self.boards[:1] = board.record
         if board.ended:  # the search goes on where a game ended, as after any move
             self.boards["passes"][0] = 0
-        self.wants.set_root(self.boards)
+        self.wants.set_root(self.boards, board)
         past = np.array([key for key in board.positions_before() if key], np.uint64)
         size = 4
         while size < 2 * len(past) + 2:
@@ -185,9 +195,14 @@ class Tree:
         store_kernels.clear_edge(self.store.edges[ROOT_EDGE])
 
     def grow_root(self, policy: TreePolicy) -> None:
-        """Give the root its moves, if it has none yet."""
-        if self.head.n_nodes:
-            return
+        """Give the root its moves, if it has none yet; and noise, if there is to be any."""
+        if not self.head.n_nodes:
+            self.expand_root(policy)
+        if self.params.noise:
+            self.noise.draw(self.moves_of(ROOT))
+            self.put_noise_on()
+
+    def expand_root(self, policy: TreePolicy) -> None:
         block = self.new_block(1)
         block.boards[1:] = block.boards[:1]
         block.leaves["edge"] = ROOT_EDGE
@@ -211,6 +226,15 @@ class Tree:
             moves["prior"][: len(kept)] / total if total else 1 / len(kept)
         )
         self.store.nodes["count"][ROOT] = len(kept)
+
+    def put_noise_on(self) -> None:
+        self.noise.put_on(self.moves_of(ROOT))
+        store_kernels.bring_best(self.store, np.uint32(ROOT))
+
+    def take_noise_off(self) -> None:
+        if self.noise.is_on:
+            self.noise.take_off(self.moves_of(ROOT))
+            store_kernels.bring_best(self.store, np.uint32(ROOT))
 
     # --- simulations
 
@@ -279,12 +303,18 @@ class Tree:
         """Edges, kinds of net and position keys of what was wanted since the last call."""
         return self.wants.take(self.store, int(self._wanted[0]))
 
-    def planes(self, chosen: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Planes uint8 [n, points, 6] and players to move int8 [n] of wants, by place.
+    def planes(
+        self, chosen: list[int], features: FeatureSet = ALPHAGO48
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Planes uint8 [n, points, row_bytes] and players to move int8 [n] of wants, by place.
 
         They are those of the last `take_wants`, before any other is added.
         """
-        return self.wants.planes(self.store, chosen)
+        return self.wants.planes(self.store, chosen, features)
+
+    def root_key(self, kind: int) -> int:
+        """The position key of the root, as a kind of net is asked for it."""
+        return self.wants.root_key(kind)
 
     def finish_value(self, edge: int, value: float) -> None:
         """Back up a value from Black's view."""
@@ -294,8 +324,13 @@ class Tree:
         backup_kernels.cancel_value(self.store, np.uint32(edge))
 
     def replace_priors(self, edge: int, answers: np.ndarray) -> None:
-        """Make log-probabilities float32 [points] the priors of the node behind an edge."""
+        """Make log-probabilities float32 [points + 1] the priors of the node behind an edge."""
+        noisy = edge == ROOT_EDGE and self.noise.is_on
+        if noisy:
+            self.take_noise_off()
         expand_kernels.replace_priors(self.store, self.store.edges["child"][edge], answers)
+        if noisy:
+            self.put_noise_on()
 
     def cancel_priors(self, edge: int) -> None:
         self.store.nodes["priors"][self.store.edges["child"][edge]] = PLACEHOLDER

@@ -2,34 +2,46 @@
 
 It leaves out moves that are not sensible (see `judgement.py`). It passes when nothing else is left,
 and when the opponent has passed and the game is won as the board stands; dead stones are left to
-`Player`. With `temperature` above 0 the first moves of games differ. Nothing is kept from one
+`Player`. Where the net names passes, it also passes when that is what the net likes best. With `temperature` above 0 the first moves of games differ. Nothing is kept from one
 position to the next.
 """
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
-from data.features.alphago48 import PlaneEncoder
+from data.features.evaluation import Evaluation, Evaluator
 from data.game.board import Board
 from data.game.coords import PASS
-from mcts.play.judgement import choose_from, draw, has_passed, is_won, sensible_moves
+from mcts.play.judgement import (
+    VARIED_TURNS,
+    choose_from,
+    draw,
+    has_passed,
+    in_proportion,
+    is_won,
+    sensible_moves,
+)
 from mcts.rollouts.protocols import Rollouts
-from mcts.search.protocols import Candidate, Limits, Net, Report, Watch, told_komi
+from mcts.search.ask import ask
+from mcts.search.protocols import Candidate, HasNothing, Limits, Report, Watch
 
-PASS_PRIOR = 1e-3  # shown for a pass beside moves: policy nets have no output for it
+PASS_PRIOR = 1e-3  # shown for a pass beside moves if the policy net has no output for it
+PASS_AT = -1  # place of the pass in priors
+NOTHING = Evaluation()
 
 
-class PolicyThinker:
+class PolicyThinker(HasNothing):
     """Choose by `policy`; the optional `value` net only tells how the game stands."""
 
     def __init__(
         self,
-        policy: Net | None,
-        value: Net | None = None,
+        policy: Evaluator | None,
+        value: Evaluator | None = None,
         *,
         temperature: float = 0.0,
-        varied_moves: int = 30,
+        varied_moves: int = VARIED_TURNS,
         seed: int = 0,
         name: str = "policy",
         rollouts: Rollouts | None = None,
@@ -38,9 +50,9 @@ class PolicyThinker:
         self.value = value
         self.rollouts = rollouts  # not used here; `Player` finds dead stones with them
         self.temperature = temperature
-        self.varied_moves = varied_moves  # turns of the game to which the temperature applies
+        # turns of a game on 19x19 to which the temperature applies; fewer on smaller boards
+        self.varied_moves = varied_moves
         self.name = name
-        self.encoder = PlaneEncoder()
         self.random = np.random.default_rng(seed)
 
     def think(
@@ -48,19 +60,19 @@ class PolicyThinker:
     ) -> Report:
         """Return at once; of `limits` only `only` matters."""
         started = time.monotonic()
-        packed = self.encoder.packed(board)
-        open_moves = choose_from(board, sensible_moves(board, packed), limits.only)
-        priors = self.priors(board, packed)
-        moves = self.order(board, open_moves, priors)
-        standing = self.worth(board, packed)
+        answers = self.ask(board)
+        priors = self.priors(board, answers)
+        moves = self.order(board, choose_from(board, sensible_moves(board), limits.only), priors)
+        standing = float("nan") if answers.value is None else float(answers.value[0])
         if limits.only is None or PASS in limits.only:
-            ends = not moves or (has_passed(board) and is_won(board, agreed=False))
+            likes_to_pass = priors[PASS_AT] > PASS_PRIOR and priors[PASS_AT] >= priors[:-1].max()
+            ends = likes_to_pass or (has_passed(board) and is_won(board, agreed=False))
             moves.insert(0 if ends else len(moves), PASS)
         candidates = tuple(
             Candidate(
                 move=move,
                 visits=1 if move == moves[0] else 0,
-                prior=PASS_PRIOR if move == PASS else float(priors[move]),
+                prior=float(priors[PASS_AT if move == PASS else move]),
                 value=0.0 if np.isnan(standing) else standing,
                 net_value=standing,
                 rollout_value=float("nan"),
@@ -68,17 +80,42 @@ class PolicyThinker:
             )
             for move in moves
         )
-        return Report(candidates, candidates[0].value, 1, time.monotonic() - started)
+        owner, lead = (
+            None if answer is None else board.to_play * answer[0]
+            for answer in (answers.owner, answers.score)
+        )
+        return Report(
+            candidates,
+            candidates[0].value,
+            1,
+            time.monotonic() - started,
+            owner=owner,
+            score=None if lead is None else float(lead),
+        )
 
     def at_once(self, board: Board, seconds: float) -> Report:
         """Return one answer of the net, however long it takes: there is no quicker one here."""
         return self.think(board, Limits())
 
-    def priors(self, board: Board, packed: np.ndarray) -> np.ndarray:
-        """Return float [points], with illegal moves summing to 1."""
-        assert self.policy is not None
-        to_play = np.array([board.to_play], np.int8)
-        return np.exp(self.policy.answer_packed(packed[None], to_play)[0].astype(float))
+    def ask(self, board: Board) -> Evaluation:
+        """Return what both nets answer; of owners and scores, the value net's come first."""
+        answers = NOTHING if self.policy is None else ask(self.policy, board)
+        if self.value is None or self.value is self.policy:
+            return answers
+        values = ask(self.value, board)
+        return replace(
+            answers,
+            value=values.value,
+            owner=answers.owner if values.owner is None else values.owner,
+            score=answers.score if values.score is None else values.score,
+        )
+
+    def priors(self, board: Board, answers: Evaluation) -> np.ndarray:
+        """Return chances float [points + 1], the pass last; illegal moves are not excluded."""
+        assert answers.policy is not None
+        priors = np.exp(answers.policy[0].astype(float))
+        priors[PASS_AT] = max(priors[PASS_AT], PASS_PRIOR)
+        return priors
 
     def order(self, board: Board, moves: list[int], priors: np.ndarray) -> list[int]:
         """Return the moves, the best first.
@@ -86,16 +123,13 @@ class PolicyThinker:
         With a temperature, one move drawn by `prior ** (1 / temperature)` goes before them.
         """
         ranked = sorted(moves, key=lambda move: -priors[move])
-        if self.temperature > 0 and len(ranked) > 1 and board.ply < self.varied_moves:
+        if (
+            self.temperature > 0
+            and len(ranked) > 1
+            and board.ply < in_proportion(self.varied_moves, board.size)
+        ):
             ranked.insert(0, ranked.pop(draw(priors[ranked], self.temperature, self.random)))
         return ranked
-
-    def worth(self, board: Board, packed: np.ndarray) -> float:
-        """Return the value net's answer, NaN without one."""
-        if self.value is None:
-            return float("nan")
-        to_play, komi = np.array([board.to_play], np.int8), told_komi(self.value, [board.komi])
-        return float(self.value.answer_packed(packed[None], to_play, **komi)[0])
 
     def forget(self) -> None:
         """Nothing is kept; random numbers go on, or all games would begin alike."""

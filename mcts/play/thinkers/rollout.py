@@ -21,7 +21,7 @@ from data.game.coords import PASS
 from mcts.play.judgement import choose_from
 from mcts.rollouts.protocols import Rollouts
 from mcts.rollouts.uniform_kernels import is_sensible
-from mcts.search.protocols import Candidate, Limits, Report, Watch
+from mcts.search.protocols import Candidate, HasNothing, Limits, Report, Watch
 
 AT_A_TIME = 4  # rollouts of one move
 WIDTH = 0.5  # of the interval: times the square root of log(all) / tried
@@ -37,7 +37,7 @@ class Odds(Protocol):
         ...
 
 
-class RolloutThinker:
+class RolloutThinker(HasNothing):
     def __init__(
         self,
         rollouts: Rollouts,

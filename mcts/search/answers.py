@@ -1,0 +1,136 @@
+"""What evaluators answer, checked and as a search keeps it: `Found`, and the cache of these.
+
+Evaluators answer from the view of the player to move. `found_of` is the door through which their
+answers become Black's.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.features import evaluation
+from data.features.evaluation import Evaluation, Face
+from mcts.tree.store_kernels import POLICY, VALUE
+
+ANSWER_OF = {POLICY: evaluation.POLICY, VALUE: evaluation.VALUE}  # what a tree wants, by kind
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answers for one position; None for those that its evaluator does not give."""
+
+    # float32 [points + 1], log-probabilities; -inf for a pass that the evaluator does not name
+    priors: np.ndarray | None = None
+    value: float | None = None  # Black's
+    owner: np.ndarray | None = None  # float16 [points], +1 Black's .. -1 White's
+    score: float | None = None  # Black's lead in points, komi counted
+
+
+def found_of(answers: Evaluation, row: int, to_play: int) -> Found:
+    """Return the answers to one position of a batch, from Black's view."""
+    return Found(
+        None if answers.policy is None else answers.policy[row].copy(),
+        None if answers.value is None else to_play * float(answers.value[row]),
+        None if answers.owner is None else (to_play * answers.owner[row]).astype(np.float16),
+        None if answers.score is None else to_play * float(answers.score[row]),
+    )
+
+
+def check(
+    answers: Evaluation, face: Face, kinds: Sequence[int], shape: tuple[int, int]
+) -> Evaluation:
+    """Return answers to positions of `shape` (batch, points) as float32.
+
+    Raises ValueError if they make no sense, or if one is missing that is wanted (`kinds`).
+    """
+    count, points = shape
+    given = {
+        evaluation.POLICY: (answers.policy, (count, points + 1)),
+        evaluation.VALUE: (answers.value, (count,)),
+        evaluation.OWNER: (answers.owner, (count, points)),
+        evaluation.SCORE: (answers.score, (count,)),
+    }
+    for kind in kinds:
+        if given[ANSWER_OF[kind]][0] is None:
+            raise ValueError(f"answered without a {ANSWER_OF[kind]}")
+    found = {
+        name: check_numbers(answer, wanted)
+        for name, (answer, wanted) in given.items()
+        if answer is not None
+    }
+    if evaluation.POLICY in found:
+        found[evaluation.POLICY] = check_policy(found[evaluation.POLICY], face.names_pass)
+    for name in (evaluation.VALUE, evaluation.OWNER):
+        if name in found:
+            if np.abs(found[name]).max(initial=0) > 1 + 1e-3:
+                raise ValueError(f"answered with a {name} that is not from -1 to 1")
+            found[name] = np.clip(found[name], -1, 1)
+    return Evaluation(**found)
+
+
+def check_numbers(answer: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    answer = np.asarray(answer, np.float32)
+    if answer.shape != shape:
+        raise ValueError(f"answered with {answer.shape} instead of {shape}")
+    if np.isnan(answer).any():
+        raise ValueError("answered with what is no number")
+    return answer
+
+
+def check_policy(policy: np.ndarray, names_pass: bool) -> np.ndarray:
+    if not (np.isfinite(policy[:, :-1]).any(1).all() and (policy < np.inf).all()):
+        raise ValueError("answered with log-probabilities that are not finite")
+    if not names_pass:
+        policy = policy.copy()
+        policy[:, -1] = -np.inf
+    return policy
+
+
+def mean_answers(answers: Sequence[Evaluation]) -> Evaluation:
+    """Return the mean of the same evaluator's answers to the same positions.
+
+    Probabilities are averaged, not their logarithms.
+    """
+
+    def mean(each: Sequence[np.ndarray | None]) -> np.ndarray | None:
+        known = [answer for answer in each if answer is not None]
+        return np.asarray(np.mean(known, 0), np.float32) if known else None
+
+    policy = mean([None if a.policy is None else np.exp(a.policy) for a in answers])
+    if policy is not None:
+        unnamed = policy[:, -1] == 0
+        policy = np.log(np.maximum(policy, np.finfo(np.float32).tiny))
+        policy[unnamed, -1] = -np.inf
+    return Evaluation(
+        policy=policy,
+        value=mean([a.value for a in answers]),
+        owner=mean([a.owner for a in answers]),
+        score=mean([a.score for a in answers]),
+    )
+
+
+class AnswerCache:
+    """A bounded number of answers; the least recently used one is dropped first."""
+
+    def __init__(self, entries: int):
+        self.entries = entries
+        self.answers: OrderedDict[Hashable, Found] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def get(self, key: Hashable) -> Found | None:
+        if key in self.answers:
+            self.answers.move_to_end(key)
+        return self.answers.get(key)
+
+    def put(self, key: Hashable, answer: Found) -> None:
+        self.answers[key] = answer
+        self.answers.move_to_end(key)
+        while len(self.answers) > self.entries:
+            self.answers.popitem(last=False)
+
+    def clear(self) -> None:
+        self.answers.clear()
