@@ -24,6 +24,7 @@ from pipelines.engine.net_files import (
     find_nets,
     net_path,
 )
+from pipelines.engine.only_policy import OnlyPolicy
 from pipelines.engine.options import ThinkerOptions, read_options
 from pipelines.shell.configuration import CONF, plain
 from pipelines.shell.options import OptionError
@@ -129,11 +130,14 @@ class ThinkerMaker:
         if self.files.tree is not None:
             replies = rollouts.replies if rollouts else NO_REPLIES
             priors = PatternPriors.load(self.files.tree, size, replies=replies)
-        policy, value = (nets.get(kind) for kind in EVALUATED)
-        evaluators = {"policy": policy, "value": value}
-        if policy is not None and policy is value:  # a search asks it once for both
-            evaluators = {"net": policy}
-        return Search(params, **evaluators, rollouts=rollouts, tree_policy=priors)
+        # one net for both is asked once for each position
+        return Search(
+            params,
+            policy=nets.get("policy"),
+            value=nets.get("value"),
+            rollouts=rollouts,
+            tree_policy=priors,
+        )
 
     def make_policy_thinker(self, net: Any, size: int) -> "Thinker":
         from mcts.play.thinkers.policy import PolicyThinker
@@ -143,6 +147,8 @@ class ThinkerMaker:
         # a search has a parameter of its own for symmetries
         if options.symmetries != 1:
             net = SymmetryEnsemble(net, options.symmetries)
+        if self.files.policy != self.files.value:
+            net = OnlyPolicy(net)
         # a player of some rank varies all game long, others only where games begin
         varied = {} if options.rank is None else {"varied_moves": WHOLE_GAME}
         return PolicyThinker(

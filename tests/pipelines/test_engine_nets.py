@@ -1,7 +1,6 @@
 """Which nets an engine plays with: one for moves and values or two, and what they are told."""
 
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from data.features.uniform import Conditions, Known
 from data.game.board import Board
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Limits
-from mcts.search.search import Search
 from models.answering import open as door
 from pipelines.engine import net_files
 from pipelines.engine.net_files import NetFiles, NoSuchNet, find_nets
@@ -24,10 +22,6 @@ from pipelines.shell.options import OptionError
 from tests.support.net_files import DUAL, write_nets
 from tests.support.tiny_nets import SIZE, random_positions, tiny_net, write_checkpoint
 
-# TODO: gone once the branch of the search is merged
-needs_search = pytest.mark.skipif(
-    "net" not in signature(Search.__init__).parameters, reason="searches take two nets yet"
-)
 WITHOUT = {"rollout": "none", "tree": "none", "engine": "fp32", "threads": 1}
 
 
@@ -130,7 +124,6 @@ def test_a_net_for_both_is_opened_once(
     assert [text.partition(":")[0] for text in said[1:]] == ["policy net", "value net"]
 
 
-@needs_search
 def test_a_net_of_several_answers_may_serve_for_one(nets: dict[str, Path]) -> None:
     makes = ThinkerMaker(policy_only(policy=str(nets["dual"]), value="none"), print)
     thinker = makes(SIZE)
@@ -211,7 +204,6 @@ def test_a_net_is_told_the_rank_of_both_players_and_says_so(nets: dict[str, Path
     assert np.allclose(found, expected) and not np.allclose(found, unknown, atol=1e-3)
 
 
-@needs_search
 def test_a_player_of_some_rank_draws_its_moves_all_game_long(nets: dict[str, Path]) -> None:
     ranked = policy_only(net=str(nets["dual"]), rank="3d", temperature=1.0, seed=1)
     thinker: Any = ThinkerMaker(ranked, print)(SIZE)
@@ -238,7 +230,6 @@ def test_a_match_keeps_which_net_plays_and_what_it_is_told(nets: dict[str, Path]
     assert short_name(" ".join(given)) == "dual.json 3d policy_only"
 
 
-@needs_search
 def test_a_search_is_opened_with_one_net(nets: dict[str, Path]) -> None:
     search = open_search(SIZE, net=nets["dual"], search="value_only", **WITHOUT)
     assert search.params.policy_net and isinstance(search.params, SearchParams)
