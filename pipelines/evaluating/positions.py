@@ -14,7 +14,7 @@ from data.dataset.games import Games
 from data.dataset.positions import read_labels, read_rows
 from data.features.encoders import ReplayEncoder
 from data.features.evaluation import Positions
-from data.features.feature_set import FeatureSet
+from data.features.feature_set import ALPHAGO48, FeatureSet
 from data.loading.order import EVALUATION_ROWS
 
 Labels = dict[str, np.ndarray]
@@ -26,7 +26,8 @@ class PositionReader:
     def __init__(self, file: DatasetFile, features: FeatureSet):
         self.file = file
         self.features = features
-        self.stored = file.layout == "packed" and features.stores_like(file.features)
+        stored = getattr(file, "features", ALPHAGO48)
+        self.stored = file.layout == "packed" and features.stores_like(stored)
 
     def batches(self, rows: np.ndarray, size: int) -> Iterator[tuple[Positions, Labels]]:
         """Yield at most `size` of these increasing rows at a time, with all that is known of them.

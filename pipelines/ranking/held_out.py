@@ -109,6 +109,7 @@ def measure(
         "players": len(tested.rank),
         "games": tested.games,
         "fitted": 0 if fitted is None else len(fitted.rank),
+        "level": options.level,
         "mean": mean,
         "naming_the_mean": float(np.abs(places - mean).mean()),
         "ways": ways,
