@@ -9,6 +9,7 @@
 | `play_gtp`                                            | `engine`                           |
 | `play_match`                                          | `matches`                          |
 | `analyze_game`                                        | `analysing`                        |
+| `estimate_rank`                                       | `ranking`                          |
 | `measure_speed`                                       | `speed`                            |
 | `estimate_owners`, `run_demo`                         |                                    |
 

@@ -11,13 +11,16 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from data.base.cores import available_cores
 from data.base.errors import Mistake
+from data.features.uniform import FIRST_YEAR, SOURCES
+from data.records.metadata import to_rank
 from mcts.search.params import SearchParams
 from pipelines.shell.options import Above, AtLeast, Between, OptionError, make, read
 
 
 @dataclass(frozen=True)
 class ThinkerOptions:
-    policy: str | None  # a file, `none`, or None for the net that ships; so are the next three
+    net: str | None  # a file, `none`, or None for the net that ships; so are the next four
+    policy: str | None
     value: str | None
     rollout: str | None
     tree: str | None
@@ -25,6 +28,9 @@ class ThinkerOptions:
     device: str
     threads: Annotated[int, AtLeast(0)]  # 0 becomes the number of cores in `read_options`
     symmetries: Literal[1, 2, 4, 8]
+    rank: str | None  # what nets are told of both players; None: unknown
+    year: Annotated[int, Between(FIRST_YEAR + 1, FIRST_YEAR + 255)] | None
+    source: str | None
     rollout_temperature: Annotated[float, Above(0)]
     reply_share: Annotated[float, Between(0, 1)]
     mercy: Annotated[int, AtLeast(0)]
@@ -36,6 +42,7 @@ class ThinkerOptions:
 
     def __post_init__(self) -> None:
         check_engine(self.engine, self.device)
+        check_conditions(self.rank, self.source)
         if self.search.deterministic and self.simulations is None:
             raise OptionError(
                 "search.deterministic=true wants simulations=, "
@@ -90,6 +97,14 @@ def search_params(group: Any, threads: int, seed: int) -> SearchParams:
         return make(SearchParams, group, "search")
     except Mistake as error:  # of the parameters' own checks
         raise OptionError(str(error)) from None
+
+
+def check_conditions(rank: str | None, source: str | None) -> None:
+    """Raise `OptionError` for what is no rank and no place where games are played."""
+    if rank is not None and to_rank(rank) == 0:
+        raise OptionError(f"rank={rank}: a rank is expected, such as 3k, 6d or 2p")
+    if source is not None and source not in SOURCES:
+        raise OptionError(f"source={source}: one of {', '.join(SOURCES)}")
 
 
 def check_engine(engine: str, device: str) -> None:

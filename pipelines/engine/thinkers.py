@@ -3,7 +3,8 @@
     search = open_search(19)      for programs: as strong as the engine
     ThinkerMaker(options, log)    for scripts: a function of the board's size
 
-A net that does not fit the board's size is left out. If nothing is left to think with, moves are
+A file that serves for moves and for values is opened once, and a search asks it once for both. A
+net that does not fit the board's size is left out. If nothing is left to think with, moves are
 random but sensible. Both are logged once.
 """
 
@@ -14,10 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcts.search.params import SearchParams
-from pipelines.engine.net_files import SHIPPED, check_same, find_nets, net_path
+from pipelines.engine.conditions import conditions_of, told_in_words
+from pipelines.engine.net_files import (
+    EVALUATED,
+    NET_OPTIONS,
+    check_answers,
+    check_takes,
+    find_nets,
+    net_path,
+)
+from pipelines.engine.only_policy import OnlyPolicy
 from pipelines.engine.options import ThinkerOptions, read_options
 from pipelines.shell.configuration import CONF, plain
 from pipelines.shell.options import OptionError
+
+WHOLE_GAME = 10_000  # turns
 
 # Names of things that take a second to import: a GTP engine answers before.
 if TYPE_CHECKING:
@@ -32,8 +44,8 @@ def open_search(
     """Return a search as strong as the engine's, ready to think.
 
     It has the nets that ship and the numbers of conf/search/default.yaml. `options` are keys of
-    conf/play_gtp.yaml with the same meaning: `policy`, `value`, `rollout`, `tree` (files),
-    `threads`, `engine`, `device`, `seed`; `search` names another file of conf/search/.
+    conf/play_gtp.yaml with the same meaning: `net`, `policy`, `value`, `rollout`, `tree` (files),
+    `rank`, `threads`, `engine`, `device`, `seed`; `search` names another file of conf/search/.
 
     Compiles or loads everything that the first search needs. Raises `NoSuchNet` and `OptionError`.
     Call `close` at the end.
@@ -61,7 +73,7 @@ def options_of(given: dict[str, Any]) -> ThinkerOptions:
     if unknown := sorted(given.keys() - possible):
         raise OptionError(f"{unknown[0]}: there is no such option of a search")
     values = {**plain(OmegaConf.load(CONF / "play_gtp.yaml")), **given}
-    values |= {kind: str(values[kind]) for kind in SHIPPED if isinstance(values[kind], Path)}
+    values |= {name: str(values[name]) for name in NET_OPTIONS if isinstance(values[name], Path)}
     search = {**plain(OmegaConf.load(files["default"])), **plain(OmegaConf.load(files[name]))}
     search.pop("defaults", None)
     return read_options(ThinkerOptions, {**values, "search": search})
@@ -86,13 +98,14 @@ class ThinkerMaker:
         self.options = options
         self.files = find_nets(options)
         self.log = log
-        self.nets: dict[str, Any] = {}
+        self.opened: dict[Path, Any] = {}
 
     def __call__(self, size: int) -> "Thinker":
         """Return a thinker that has everything compiled, so that no move of a game waits for it."""
         params = self.options.search
         wanted = {"policy": params.policy_net, "value": params.value_net}
-        opened = {kind: self.open_net(kind) for kind in wanted if wanted[kind]}
+        opened = {kind: self.open_net(kind) for kind in EVALUATED if wanted[kind]}
+        self.check_told(opened)
         nets = {kind: net for kind, net in opened.items() if net and self.fits(kind, net, size)}
         thinker: Thinker
         if params.rollouts or "value" in nets:
@@ -117,6 +130,7 @@ class ThinkerMaker:
         if self.files.tree is not None:
             replies = rollouts.replies if rollouts else NO_REPLIES
             priors = PatternPriors.load(self.files.tree, size, replies=replies)
+        # one net for both is asked once for each position
         return Search(
             params,
             policy=nets.get("policy"),
@@ -133,8 +147,13 @@ class ThinkerMaker:
         # a search has a parameter of its own for symmetries
         if options.symmetries != 1:
             net = SymmetryEnsemble(net, options.symmetries)
+        if self.files.policy != self.files.value:
+            net = OnlyPolicy(net)
+        # a player of some rank varies all game long, others only where games begin
+        varied = {} if options.rank is None else {"varied_moves": WHOLE_GAME}
         return PolicyThinker(
             net,
+            **varied,
             temperature=options.temperature,
             seed=options.seed,
             rollouts=self.rollouts(size),
@@ -168,18 +187,32 @@ class ThinkerMaker:
         return fits
 
     def open_net(self, kind: str) -> Any:
-        """Return the policy or value net, None if it is missing."""
+        """Return the policy or value net, None if it is missing; each file is opened once."""
         path: Path | None = getattr(self.files, kind)
-        if path is None or kind in self.nets:
-            return self.nets.get(kind)
-        from models.answering.open import open_net
+        if path is None:
+            return None
+        if path not in self.opened:
+            from models.answering.open import open_net
 
-        options = self.options
-        net = open_net(path, engine=options.engine, device=options.device, threads=options.threads)
-        check_same(path, net.card.kind, kind)
-        self.log(f"{kind} net: {path} ({net.name})")
-        self.nets[kind] = net
-        return net
+            options = self.options
+            how = {"engine": options.engine, "device": options.device, "threads": options.threads}
+            self.opened[path] = net = open_net(path, **how, conditions=conditions_of(options))
+            told = f", {words}" if (words := told_in_words(options, net.card.planes)) else ""
+            self.log(f"{self.serves_as(path)}: {path} ({net.name}{told})")
+        check_answers(path, self.opened[path].card, kind)
+        return self.opened[path]
+
+    def serves_as(self, path: Path) -> str:
+        """Return `policy net`, `value net` or `policy and value net`."""
+        switches = self.options.search
+        used = {"policy": switches.policy_net, "value": switches.value_net}
+        kinds = [kind for kind in EVALUATED if used[kind] and getattr(self.files, kind) == path]
+        return f"{' and '.join(kinds) or 'policy'} net"
+
+    def check_told(self, opened: dict[str, Any]) -> None:
+        """Raise `NoSuchNet` if nothing takes what the options tell nets; for checkpoints, too."""
+        files = dict.fromkeys(getattr(self.files, kind) for kind, net in opened.items() if net)
+        check_takes(self.options, list(files), [self.opened[path].card.planes for path in files])
 
 
 def compile_for(thinker: "Thinker", size: int) -> None:

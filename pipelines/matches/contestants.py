@@ -21,7 +21,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 
 from data.base.errors import Mistake
-from pipelines.engine.net_files import find_nets
+from pipelines.engine.net_files import BOTH, EVALUATED, NET_OPTIONS, SHIPPED, find_nets
 from pipelines.engine.options import GtpOptions, read_options
 from pipelines.matches.fixtures import Contestant, MatchError
 from pipelines.matches.options import MatchOptions
@@ -31,7 +31,6 @@ from pipelines.shell.mistakes import explain
 from pipelines.shell.path_keys import quoted
 
 OWN = [sys.executable, str(ROOT / "pipelines" / "play_gtp.py")]
-NETS = ("policy", "value", "rollout", "tree")
 # These don't change how an own engine plays; its search is saved by itself.
 NO_MATTER = ("search", "threads", "log", "name")
 WORDS_OF_OWN = re.compile(r"[+~]?[\w.@/]+=.*")
@@ -91,13 +90,13 @@ def own_settings(overrides: list[str], name: str) -> dict[str, Any]:
         if (message := explain(error)) is None:
             raise
         raise MatchError(f"{name}: {message}") from None
-    nets = {kind: getattr(files, kind) for kind in NETS}
+    nets = {kind: getattr(files, kind) for kind in SHIPPED}
     # threads are a matter of the machine
     search = {key: value for key, value in asdict(options.search).items() if key != "threads"}
     manners = {
         key: value
         for key, value in asdict(options).items()
-        if key not in NO_MATTER and key not in nets
+        if key not in NO_MATTER and key not in NET_OPTIONS
     }
     contents = {kind: path and fingerprint(path) for kind, path in nets.items()}
     return {"search": search, "manners": manners, "nets": contents}
@@ -164,10 +163,11 @@ def short_name(text: Any, key: str = "player") -> str:
     if all(WORDS_OF_OWN.fullmatch(word) for word in words):
         given = [word.split("=", 1) for word in words if not word.startswith("threads=")]
         pairs = [
-            (key, Path(value).name if key in (*NETS, "search") else value) for key, value in given
+            (key, Path(value).name if key in (*NET_OPTIONS, "search") else value)
+            for key, value in given
         ]
         shown = (
-            value if key in ("policy", "value", "search") else f"{key}={value}"
+            value if key in (BOTH, *EVALUATED, "search", "rank") else f"{key}={value}"
             for key, value in pairs
         )
         return " ".join(shown) or "own"

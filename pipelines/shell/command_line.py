@@ -106,6 +106,19 @@ def first_word_is(key: str) -> Rewrite:
     return rewrite
 
 
+def words_are(key: str) -> Rewrite:
+    """Return a step that reads all words without `=`, or names of files, as the list `key`."""
+
+    def rewrite(arguments: Arguments) -> Arguments:
+        words = [word for word in arguments if is_value_alone(word)]
+        if not words:
+            return arguments
+        listed = ",".join(hydra_quotes(without_references(word)) for word in words)
+        return [*(word for word in arguments if word not in words), f"{key}=[{listed}]"]
+
+    return rewrite
+
+
 def is_value_alone(word: str) -> bool:
     """Whether a word is neither a flag nor `key=value`; a file may have = in its name."""
     return not word.startswith("-") and ("=" not in word or Path(word).exists())

@@ -23,6 +23,7 @@ PROGRAMS = {
     "analyze_game": "lambdago-analyze",
     "build_dataset": "lambdago-build",
     "estimate_owners": "lambdago-owners",
+    "estimate_rank": "lambdago-rank",
     "evaluate_model": "lambdago-evaluate",
     "evaluate_rollouts": "lambdago-rollouts",
     "export_model": "lambdago-export",

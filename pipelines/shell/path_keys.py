@@ -22,15 +22,16 @@ from pipelines.shell.environment import start_of_command
 
 # Keys by script; [] marks those that may be a list [a,b] of paths.
 PATH_KEYS = {
-    "analyze_game": ("game", "policy", "value", "rollout", "tree", "output"),
+    "analyze_game": ("game", "net", "policy", "value", "rollout", "tree", "output"),
     "build_dataset": ("source[]", "output"),
     "estimate_owners": ("dataset", "owners", "rollout"),
+    "estimate_rank": ("game[]", "dataset", "net", "output"),
     "evaluate_model": ("checkpoint[]", "dataset", "output"),
     "evaluate_rollouts": ("rollout", "dataset", "output"),
     "export_model": ("checkpoint[]", "dataset", "evaluation", "output"),
     "inspect_dataset": ("dataset", "png", "sgf", "games"),
     "measure_speed": ("source", "output"),
-    "play_gtp": ("policy", "value", "rollout", "tree", "log"),
+    "play_gtp": ("net", "policy", "value", "rollout", "tree", "log"),
     "play_match": ("output",),
     "train_model": ("dataset", "start", "resume", "output", "loader.owners"),
 }
