@@ -21,6 +21,7 @@ from data.features.encoders import ReplayEncoder, encoder_of
 from data.features.feature_set import ALPHAGO48, FEATURE_SETS, ZERO17, ZERO18
 from data.features.uniform import SOURCES
 from data.game.coords import PASS
+from pipelines.drawing.text_boards import feature_lines
 from pipelines.inspect_dataset import run
 from pipelines.shell.configuration import CONF
 from pipelines.shell.console import console
@@ -182,6 +183,18 @@ def test_a_row_of_a_pass_is_shown_as_one(files, tmp_path):
     text = said(f"dataset={file.path}", f"sample={row}", f"png={sheet}", f"sgf={sgf}")
     assert "the move is a pass" in text and " pass;" in text
     assert sheet.read_bytes().startswith(b"\x89PNG") and "C[The sample: " in sgf.read_text()
+
+
+def test_digits_and_letters_tell_how_long_stones_stayed():
+    turns = np.array(  # points by turns ago
+        [[1, 1, 1, 1, 1, 1, 1, 1], [1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 0],
+         [0, 1, 1, 1, 1, 1, 1, 1], [0, 0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 1],
+         [1, 0, 1, 0, 0, 0, 0, 0], [0, 1, 0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0]],
+        np.uint8,
+    )  # fmt: skip
+    planes = np.concatenate([turns.T.reshape(8, 3, 3), np.zeros((8, 3, 3), np.uint8)])
+    lines = feature_lines(planes, ["own", "opponent"], 80, features=ZERO18, ascii_only=True)
+    assert lines[-6:] == ["own", "7 0 2", "a c g", "! ! .", "", "opponent: nowhere"]
 
 
 def test_a_position_with_history_is_drawn_by_how_long_stones_stayed(files):
