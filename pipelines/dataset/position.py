@@ -14,7 +14,7 @@ from data.dataset.sample import Sample, take_sample
 from data.features.uniform import Known, uniform_bytes
 from data.game.coords import COLOUR_NAMES, PASS, to_gtp
 from data.game.diagram import draw
-from data.records.metadata import from_rank
+from data.records.metadata import PROGRAM, TOURNAMENT, from_rank
 from pipelines.dataset.inspect_options import InspectOptions
 from pipelines.drawing.text_boards import feature_lines, feature_names
 from pipelines.shell.console import ascii_only, console, text_width
@@ -84,7 +84,7 @@ def facts(sample: Sample, rows: Rows) -> list[str]:
     """Return the lines that say which position of which game it is."""
     record = sample.record
     about = [record.date, record.event, record.rules and f"{record.rules} rules"]
-    about += [f"played at {record.server}" if record.server else ""]
+    about += [played_at(record.server)]
     about += ["komi unknown" if record.komi != record.komi else f"komi {record.komi:g}"]
     about += [
         f"handicap {record.handicap}" if record.handicap else "",
@@ -101,6 +101,11 @@ def facts(sample: Sample, rows: Rows) -> list[str]:
         f"move {sample.ply + 1}: {COLOUR_NAMES[sample.to_play]} "
         f"{to_gtp(sample.move, sample.size)}; {outcome(sample)}",
     ]
+
+
+def played_at(server: str) -> str:
+    words = {"": "", PROGRAM: "by a program", TOURNAMENT: "in a tournament"}
+    return words.get(server, f"on {server}")
 
 
 def player(name: str, rank: int) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from data.features.feature_set import FeatureSet
 from data.game.coords import GTP_COLUMNS
 
-COLUMNS = 8  # planes beside each other, as many as a group has
+GROUP = 8  # planes
 CELL = 56  # pixels between two lines of the board
 STONE = 0.47  # radius of a stone, in cells
 LIGHT = np.array([-0.45, -0.55, 0.70])  # direction to the lamp: left (x), up (y), towards us
@@ -227,10 +227,10 @@ def stamp(image: np.ndarray, y: int, x: int, colour: np.ndarray, cover: np.ndarr
 def draw_planes(
     figure: Any, planes: np.ndarray, features: FeatureSet, colours: np.ndarray, move: int | None
 ) -> None:
-    tiles = arrange(features)
+    tiles, columns = arrange(features), columns_of(features)
     rows = max(row for row, _, _, _ in tiles) + 1
     left, bottom, right, top = 0.445, 0.025, 0.988, 0.935
-    wide, high = (right - left) / COLUMNS, (top - bottom) / rows
+    wide, high = (right - left) / columns, (top - bottom) / rows
     for row, column, plane, name in tiles:
         axes = figure.add_axes(
             (left + column * wide, top - (row + 1) * high, wide * 0.95, high * 0.85)
@@ -241,26 +241,32 @@ def draw_planes(
         axes.set_title(str(count) if count else "", fontsize=8, color=FAINT, pad=4, loc="right")
 
 
+def columns_of(features: FeatureSet) -> int:
+    """How many planes stand beside each other: a group, or half of one where there are few."""
+    return GROUP if features.planes > 2 * GROUP else GROUP // 2
+
+
 def arrange(features: FeatureSet) -> list[tuple[int, int, int, str]]:
     """Row, column, plane and name of each tile: single planes first, then a row for each group."""
+    columns = columns_of(features)
     singles = [feature for feature in features.features if feature.planes == 1]
     tiles = [
-        (*divmod(k, COLUMNS), features.offset(feature.name), feature.name)
+        (*divmod(k, columns), features.offset(feature.name), feature.name)
         for k, feature in enumerate(singles)
     ]
-    row = -(-len(singles) // COLUMNS)
+    row = -(-len(singles) // columns)
     for feature in features.features:
         if feature.planes > 1:
             for k in range(feature.planes):
                 tiles.append(
                     (
-                        row + k // COLUMNS,
-                        k % COLUMNS,
+                        row + k // columns,
+                        k % columns,
                         features.offset(feature.name) + k,
                         f"{feature.name}:{feature.least + k}",
                     )
                 )
-            row += -(-feature.planes // COLUMNS)
+            row += -(-feature.planes // columns)
     return tiles
 
 

@@ -100,7 +100,7 @@ def stays(group: np.ndarray) -> np.ndarray:
 
     `GONE + k`: last there k turns ago.
     """
-    count, first = group.sum(axis=0), group.argmax(axis=0)
+    count, first = group.sum(axis=0, dtype=np.int64), group.argmax(axis=0)
     last = len(group) - 1 - group[::-1].argmax(axis=0)
     found = np.where(first == 0, count - 1, GONE + first)
     return np.select([count == 0, last - first + 1 != count], [NONE, SEVERAL], found)
