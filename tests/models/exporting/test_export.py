@@ -56,7 +56,6 @@ POINTS = SIZE * SIZE
 PRETRAINED = ROOT / "models" / "pretrained"
 PLANES = ALPHAGO48.planes
 SYMMETRIC = {**POLICY, "symmetric": True}
-# without ranks, year and source, which the dataset of these tests lacks
 DUAL_KOMI = {**DUAL, "uniform": ["black_to_play", "komi"], "symmetric": True}
 KINDS = ("policy", "value", "dual")
 
@@ -598,6 +597,19 @@ def readme_example() -> str:
     """The program of `models/README.md` that uses the nets that ship."""
     blocks = (ROOT / "models" / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
     return next(block.partition("```")[0] for block in blocks if "InferenceSession" in block)
+
+
+def test_the_example_that_asks_a_net_runs():
+    blocks = (ROOT / "models" / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
+    program = next(block.partition("```")[0] for block in blocks if "net.evaluate" in block)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    value = open_net(PRETRAINED / "value.json", device="cpu")
+    positions = Positions(
+        PlaneEncoder().packed(Board(19))[None], np.ones(1, np.int8), Known(np.array([7.5]))
+    )
+    assert done.stdout == f"Black wins: {50 + 50 * value.evaluate(positions).value[0]:.0f}%\n"
 
 
 def test_the_example_in_the_readme_runs_on_onnxruntime_alone_and_is_right():
