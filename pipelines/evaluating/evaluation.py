@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from data.dataset.file import DatasetFile
-from data.loading.loader import check_planes
+from data.loading.planes import check_planes
 from models.answering.inference import Inference
 from models.answering.pattern_policy import PatternPolicy
 from models.files.provenance import CHECKSUM

@@ -12,8 +12,7 @@ import numpy as np
 from data.dataset.file import DatasetFile
 from data.dataset.games import Games
 from data.dataset.layout import DatasetError
-from data.dataset.positions import read_labels
-from data.loading.loader import LoadedPool
+from data.dataset.positions import read_labels, read_rows
 from data.loading.order import EVALUATION_ROWS, key, shuffled
 from data.records.metadata import from_rank
 from models.answering.ensemble import SymmetryEnsemble
@@ -242,10 +241,10 @@ def batches(
     """Yield packed planes and columns, in the order of the file."""
     for start in range(0, len(rows), EVALUATION_ROWS):
         some = rows[start : start + EVALUATION_ROWS]
-        pool = LoadedPool(file, [some], [np.zeros(len(some), np.uint8)])
+        packed, columns = read_rows(file.positions["planes"], some), read_labels(file, some)
         for k in range(0, len(some), size):
             part = slice(k, k + size)
-            yield pool.packed[part], {name: column[part] for name, column in pool.columns.items()}
+            yield packed[part], {name: column[part] for name, column in columns.items()}
 
 
 def calibrations(

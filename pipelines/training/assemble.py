@@ -7,16 +7,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from data.base.errors import first_line
+from pipelines.training.fitting import check_inputs, settle
 from pipelines.training.options import TrainingError
-
-# What a net takes as input, and which loaders make it. A class says so by `input_kind`.
-FITTING = {
-    "planes": "a loader of planes, such as loader=default",
-    "patterns": "loader=patterns or tree_patterns",
-}
 
 
 def assemble(cfg: DictConfig) -> tuple[Any, Any]:
@@ -27,48 +22,16 @@ def assemble(cfg: DictConfig) -> tuple[Any, Any]:
     from hydra.utils import instantiate
 
     check_inputs(cfg)
-    if bool(cfg.model.get("move_weight")) != bool(cfg.model.net.get("moves")):
-        raise TrainingError(
-            "model.move_weight above 0 and model.net.moves=true want each other: say both or "
-            "neither"
-        )
     data = instantiate(cfg.loader)
-    if cfg.model.get("owner_weight") and data.owners is None:
-        raise TrainingError(
-            f"model.owner_weight={cfg.model.owner_weight} wants loader.owners=<a file of "
-            "estimate_owners.py>; 0 does without"
-        )
     if data.batches_per_epoch() == 0:
         raise TrainingError(
             f"{cfg.dataset}: too few games or positions to train with for a batch of "
             f"{cfg.loader.batch_size}"
         )
-    if data.planes != cfg.model.net.get("planes", data.planes):
-        raise TrainingError(
-            f"model.net.planes={cfg.model.net.planes}, but loader.planes={data.planes}: "
-            "say only the latter"
-        )
-    cfg.model.net.update(data.net_arguments())
+    settle(cfg, data)
     module = instantiate(cfg.model)
     data.prepare_net(module.net)
     return module, data
-
-
-def check_inputs(cfg: DictConfig) -> None:
-    """Raise `TrainingError` if the loader makes other inputs than the net takes."""
-    net, loader = class_of(cfg.model.net), class_of(cfg.loader)
-    wanted = getattr(net, "input_kind", "planes")
-    if wanted != getattr(loader, "input_kind", "planes"):
-        raise TrainingError(
-            f"this model wants {FITTING[wanted]}; leave loader= out, and the model chooses it"
-        )
-
-
-def class_of(config: DictConfig) -> Any:
-    """Return the class that a part of the configuration names."""
-    from hydra.utils import get_class
-
-    return get_class(str(OmegaConf.to_container(config, resolve=False)["_target_"]))  # type: ignore[index,call-overload]
 
 
 def make_callbacks(config: Any) -> list[Any]:

@@ -114,11 +114,9 @@ class TrainingProgress(Callback):
         words += [f"{speed:,.0f} positions/s"] if speed else []
         words += [f"{clock(left)} left"] if left else []
         metrics = trainer.callback_metrics
-        words += [
-            f"{name[6:]} {float(metrics[name]):.3f}"
-            for name in ("train/loss", "train/top1")
-            if name in metrics
-        ]
+        names = ["train/loss", "train/top1"]
+        names += ["train/mse"] * ("train/top1" in metrics)  # of a value net, it is the loss
+        words += [f"{name[6:]} {float(metrics[name]):.3f}" for name in names if name in metrics]
         return ", ".join(words)
 
     def left(self, trainer: Trainer) -> float:

@@ -189,10 +189,11 @@ def introduce(
     steps = f"{cfg.steps:,} steps of {cfg.positions_a_step} positions"
     console.print(f"{type(module.net).__name__}: {weights}; {steps}; {output}")
     console.print(data.summary())
-    if OmegaConf.select(cfg, "loader.owners") and not cfg.model.get("owner_weight"):
+    taught = cfg.model.get("owner_weight") or OmegaConf.select(cfg, "model.lessons.owner")
+    if OmegaConf.select(cfg, "loader.owners") and not taught:
         console.print(
-            "loader.owners is there, and nothing learns from it: model.owner_weight is 0, or the "
-            "model has none"
+            "loader.owners is there, and nothing learns from it: the model has no answer for "
+            "owners, or its weight is 0"
         )
     if checkpoint is not None:
         console.print(f"going on from {checkpoint}, at step {step:,} of {cfg.steps:,}")
