@@ -47,17 +47,25 @@ def run(cfg: DictConfig) -> dict[str, Any]:
 
 def show(made: Exported, seconds: float) -> None:
     card, path = made.card, made.paths["card"]
-    names = list(figures(made.parity[0]))
+    names = list(dict.fromkeys(name for line in made.parity for name in figures(line)))
+    several = len(card.answers) > 1
     rows = [
         [
             line["file"],
             str(line["batch"]),
-            *(figure(name, line[name]) for name in names),
+            *[line["answer"]] * several,
+            *(figure(name, line[name]) if name in line else "" for name in names),
             f"{line['speed']:,.0f}",
         ]
         for line in made.parity
     ]
-    heads = ["file", "batch", *(name.replace("_", " ") for name in names), "positions/s"]
+    heads = [
+        "file",
+        "batch",
+        *["answer"] * several,
+        *(name.replace("_", " ") for name in names),
+        "positions/s",
+    ]
     title = "Beside the checkpoint in fp32, on positions of the validation split"
     table = make_table(title, heads, rows)
     table.columns[0].no_wrap = True

@@ -13,12 +13,14 @@ Each is one byte. Files never store them: they follow from the player to move an
 is known of the game.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from data.records.metadata import PROGRAM, SERVERS, TOURNAMENT
+from data.base.errors import Mistake
+from data.records.metadata import PROGRAM, SERVERS, TOURNAMENT, to_rank
 
 UNIFORM = (
     "black_to_play", "white_to_play", "komi", "own_rank", "opponent_rank", "source", "year",
@@ -41,6 +43,57 @@ class Known:
     white_rank: np.ndarray | None = None
     source: np.ndarray | None = None  # uint8, a place in SOURCES plus 1
     year: np.ndarray | None = None  # int16
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What to assume of all games of which nothing is known; 0 is unknown, numbers as in `Known`.
+
+    A net that has learned these inputs plays as the players do whom they describe.
+    """
+
+    own_rank: int = UNKNOWN
+    opponent_rank: int = UNKNOWN
+    source: int = UNKNOWN
+    year: int = UNKNOWN
+
+    @staticmethod
+    def of(words: Mapping[str, Any]) -> "Conditions":
+        """Read `{"own_rank": "9d", "source": "kgs", "year": 2015}`. Raises `Mistake`."""
+        return Conditions(**{name: condition(name, word) for name, word in words.items()})
+
+    def fill(self, known: Known, to_play: np.ndarray) -> Known:
+        """Return `known` with these conditions where it has None."""
+        black_first = np.asarray(to_play) > 0
+        return Known(
+            known.komi,
+            given(known.black_rank, np.where(black_first, self.own_rank, self.opponent_rank)),
+            given(known.white_rank, np.where(black_first, self.opponent_rank, self.own_rank)),
+            given(known.source, np.full(len(black_first), self.source)),
+            given(known.year, np.full(len(black_first), self.year)),
+        )
+
+
+def given(values: np.ndarray | None, otherwise: np.ndarray) -> np.ndarray:
+    return otherwise if values is None else values
+
+
+def condition(name: str, word: Any) -> int:
+    """Return the number of a condition in words. Raises `Mistake`."""
+    if name in ("own_rank", "opponent_rank"):
+        rank = to_rank(word) if isinstance(word, str) else UNKNOWN
+        if rank == UNKNOWN and word != "unknown":
+            raise Mistake(f"{name}={ascii(word)[:20]}: a rank as 5k, 3d or 9p, or unknown")
+        return rank
+    if name == "source":
+        if word not in ("unknown", *SOURCES):
+            raise Mistake(f"source={ascii(word)[:20]}: unknown, or one of {', '.join(SOURCES)}")
+        return ("unknown", *SOURCES).index(word)
+    if name == "year":
+        if word != "unknown" and (type(word) is not int or not 0 < word - FIRST_YEAR < 256):
+            raise Mistake(f"year={ascii(word)[:20]}: from {FIRST_YEAR + 1} on, or unknown")
+        return UNKNOWN if word == "unknown" else word
+    raise Mistake(f"{ascii(name)[:30]}: no condition; there are {', '.join(CONDITIONS)}")
 
 
 def uniform_bytes(names: Sequence[str], to_play: np.ndarray, known: Known) -> np.ndarray:

@@ -1,8 +1,9 @@
 """What computes a net's answers: torch or onnxruntime.
 
-Engines have one method, `run`: planes uint8 [batch, size, size, planes] -> float32. NHWC is what
-the loader's kernel writes and what convolutions on a CPU are fastest with, so nothing is copied.
-Engines may be called from several threads at once.
+Engines have one method, `run`: planes uint8 [batch, size, size, planes] -> the card's answers by
+name, float32. NHWC is what convolutions on a CPU are fastest with, so nothing is copied. Chances of
+moves are logits or their logarithms, whichever the engine has. Engines may be called from several
+threads at once.
 """
 
 import copy
@@ -16,7 +17,7 @@ from data.base.cores import compute_cores
 from data.base.errors import first_line
 from models.answering.onnx_check import check_onnx
 from models.answering.onnx_sizes import Sizes
-from models.files.card import Card, NetFileError
+from models.files.card import Card, NetFileError, shape_of
 from models.files.interface import INPUT, SIDE
 
 # Only functions import torch: it takes most of a second, and ONNX files do without.
@@ -29,7 +30,7 @@ DEVICES = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
 class Engine(Protocol):
     name: str
 
-    def run(self, planes: np.ndarray) -> np.ndarray: ...
+    def run(self, planes: np.ndarray) -> dict[str, np.ndarray]: ...
 
 
 class TorchEngine:
@@ -52,13 +53,16 @@ class TorchEngine:
         self.net = for_answers(net, card, bf16=precision == "bf16").to(self.device)
         self.name = f"torch {precision}" + (f" on {device}" if device != "cpu" else "")
 
-    def run(self, planes: np.ndarray) -> np.ndarray:
+    def run(self, planes: np.ndarray) -> dict[str, np.ndarray]:
         import torch
+
+        from models.nets.answers import ask
 
         with torch.inference_mode():
             # in memory that is channels-last
             batch = torch.from_numpy(planes).to(self.device).permute(0, 3, 1, 2)
-            return self.net(batch).float().cpu().numpy()
+            answers = ask(self.net, batch)
+            return {name: value.float().cpu().numpy() for name, value in answers.items()}
 
 
 class OnnxEngine:
@@ -98,11 +102,13 @@ class OnnxEngine:
             ) from None
         check_interface(self.session.get_inputs(), self.session.get_outputs(), card)
         self.name = name
+        self.answers = card.answers
 
-    def run(self, planes: np.ndarray) -> np.ndarray:
+    def run(self, planes: np.ndarray) -> dict[str, np.ndarray]:
         self.sizes.check(planes.shape)
         try:
-            return self.session.run(None, {INPUT: planes})[0]
+            found = self.session.run(None, {INPUT: planes})
+            return dict(zip(self.answers, found, strict=True))
         except Exception as error:
             raise NetFileError(
                 f"onnxruntime could not compute an answer ({in_short(error)})"
@@ -110,9 +116,9 @@ class OnnxEngine:
 
 
 def check_interface(inputs: list[Any], outputs: list[Any], card: Card) -> None:
-    """Raise `NetFileError` unless input and output are those of the card's net.
+    """Raise `NetFileError` unless input and outputs are those of the card's net.
 
-    Each is one array, with batches of any size.
+    Each is one array, with batches of any size. Several outputs have the names of the answers.
     """
     sides = [SIDE, SIDE] if card.least else [card.size, card.size]
     wanted = f"{INPUT} tensor(uint8) {['batch', *sides, len(card.planes)]}"
@@ -124,18 +130,38 @@ def check_interface(inputs: list[Any], outputs: list[Any], card: Card) -> None:
         raise NetFileError(
             f"its input is {in_short(', '.join(takes)) or 'nothing'}, the card's net wants {wanted}"
         )
-    sides = [["batch"], ["batch", "points"]][card.kind == "policy"]
-    gives = [(entry.type, [batch_name(entry.shape), *entry.shape[1:]]) for entry in outputs]
-    fits = [(kind, len(shape), shape[0]) for kind, shape in gives] == [
-        ("tensor(float)", len(sides), "batch")
-    ]
-    if not fits or not all(
-        isinstance(side, str) or side == card.size**2 for side in gives[0][1][1:]
+    if len(outputs) == len(card.answers) and all(
+        is_answer(entry, answer, card) for entry, answer in zip(outputs, card.answers, strict=True)
     ):
-        found = in_short(", ".join(f"{kind} {shape}" for kind, shape in gives))
-        raise NetFileError(
-            f"its output is {found or 'nothing'}, a {card.kind} net gives tensor(float) {sides}"
+        return
+    several = len(card.answers) > 1
+    found = ", ".join(
+        f"{entry.name} " * several + f"{entry.type} {[batch_name(entry.shape), *entry.shape[1:]]}"
+        for entry in outputs
+    )
+    should = ", ".join(
+        f"{answer} " * several
+        + f"tensor(float) {['batch', 'points'][: len(shape_of(answer, 1, 1, False))]}"
+        for answer in card.answers
+    )
+    raise NetFileError(
+        f"its output is {in_short(found) or 'nothing'}, a {card.kind} net gives {should}"
+    )
+
+
+def is_answer(entry: Any, answer: str, card: Card) -> bool:
+    """Whether an output of an ONNX file can be that answer of the card's net."""
+    wanted = shape_of(answer, 1, card.size, card.names_pass)
+    return (
+        entry.type == "tensor(float)"
+        and (len(card.answers) == 1 or entry.name == answer)
+        and len(entry.shape) == len(wanted)
+        and batch_name(entry.shape) == "batch"
+        and all(
+            isinstance(side, str) or side == number
+            for side, number in zip(entry.shape[1:], wanted[1:], strict=True)
         )
+    )
 
 
 def batch_name(shape: list[Any]) -> Any:

@@ -1,11 +1,13 @@
 """`SymmetryEnsemble`: a net's answers averaged over several of the eight images of a position."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from models.answering.inference import Inference
+from data.features.evaluation import POLICY, REPLY, Evaluation, Positions
+from data.features.uniform import Conditions, Known
+from models.answering.inference import Inference, only_answer
 from models.files.card import NetFileError
 
 # The first so many symmetries of data/game/symmetry.py: each of these sets is a group.
@@ -15,7 +17,8 @@ SYMMETRIES = (1, 2, 4, 8)
 class SymmetryEnsemble:
     """Shows the net each position in the first `count` symmetries and averages the answers.
 
-    Of a policy net the probabilities are averaged, as in the paper, of a value net the values.
+    Of moves the probabilities are averaged, as in the paper, of all else the answers themselves.
+    `Positions.turns` have no effect.
     """
 
     def __init__(self, net: Inference, count: int):
@@ -25,6 +28,7 @@ class SymmetryEnsemble:
         self.count = count
         self.card = net.card
         self.name = f"{net.name}, {count} symmetries"
+        self.face = replace(net.face, name=self.name, obeys_turns=False)
 
     def fits(self, size: int) -> bool:
         return self.net.fits(size)
@@ -33,45 +37,69 @@ class SymmetryEnsemble:
     def takes_komi(self) -> bool:
         return self.card.takes_komi
 
-    def answer(self, planes: np.ndarray) -> np.ndarray:
+    @property
+    def conditions(self) -> Conditions:
+        return self.net.conditions
+
+    @conditions.setter
+    def conditions(self, conditions: Conditions) -> None:
+        self.net.conditions = conditions
+
+    def answer(self, planes: np.ndarray) -> Evaluation:
         answers = (self.net.answer(planes, turn(k, len(planes))) for k in range(self.count))
-        return last(means(self.card.kind, answers))
+        return last(means(answers))
+
+    def evaluate(self, positions: Positions) -> Evaluation:
+        return last(self.evaluations_so_far(positions))
+
+    def evaluations_so_far(self, positions: Positions) -> Iterator[Evaluation]:
+        """Yield the averages over 1, 2, ... symmetries; all of them cost as much as the last."""
+        return means(
+            self.net.evaluate(replace(positions, turns=turn(k, len(positions))))
+            for k in range(self.count)
+        )
 
     def answer_packed(
         self, packed: np.ndarray, to_play: np.ndarray, *, komi: np.ndarray | None = None
     ) -> np.ndarray:
-        return last(self.answers_so_far(packed, to_play, komi))
+        """Deprecated, see `evaluate`."""
+        return only_answer(self.evaluate(Positions(packed, to_play, Known(komi))))
 
     def answers_so_far(
         self, packed: np.ndarray, to_play: np.ndarray, komi: np.ndarray | None = None
     ) -> Iterator[np.ndarray]:
-        """Yield the averages over 1, 2, ... symmetries; all of them cost as much as the last."""
-        turned = (
-            self.net.answer_packed(packed, to_play, turn(k, len(packed)), komi=komi)
-            for k in range(self.count)
+        """Deprecated, see `evaluations_so_far`."""
+        found = self.evaluations_so_far(Positions(packed, to_play, Known(komi)))
+        return map(only_answer, found)
+
+
+def means(evaluations: Iterable[Evaluation]) -> Iterator[Evaluation]:
+    """Yield the mean of the first evaluation, of the first two, ..."""
+    sums: dict[str, np.ndarray] = {}
+    for k, evaluation in enumerate(evaluations, 1):
+        found = {name: value for name, value in vars(evaluation).items() if value is not None}
+        for name, value in found.items():
+            part = np.exp(value) if name in (POLICY, REPLY) else value
+            sums[name] = sums[name] + part if name in sums else part
+        yield (
+            evaluation
+            if k == 1
+            else Evaluation(**{name: mean(name, sums[name], k, found[name]) for name in found})
         )
-        return means(self.card.kind, turned)
 
 
-def means(kind: str, answers: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
-    total: Any = 0.0
-    for k, answer in enumerate(answers, 1):
-        if kind == "value":
-            total = total + answer
-            yield total / np.float32(k)
-        else:
-            total = total + np.exp(answer)
-            yield (
-                np.log(np.maximum(total, np.finfo(np.float32).tiny)) - np.float32(np.log(k))
-                if k > 1
-                else answer
-            )
+def mean(name: str, total: np.ndarray, count: int, one: np.ndarray) -> np.ndarray:
+    """Return the mean answer from the sum of `count`; what has no chance in `one` never has."""
+    if name not in (POLICY, REPLY):
+        return total / np.float32(count)
+    logs = np.log(np.maximum(total, np.finfo(np.float32).tiny)) - np.float32(np.log(count))
+    return np.where(np.isneginf(one), one, logs)
 
 
 def turn(k: int, count: int) -> np.ndarray | None:
     return np.full(count, k, np.uint8) if k else None
 
 
-def last(items: Iterator[np.ndarray]) -> np.ndarray:
+def last(items: Iterator[Evaluation]) -> Evaluation:
     *_, item = items
     return item

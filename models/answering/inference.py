@@ -1,30 +1,42 @@
 """`Inference`: a net that answers. NumPy arrays in, NumPy arrays out, batch first, no gradients.
 
-`open_net` in `open.py` makes one.
+`open_net` in `open.py` makes one. It is an `Evaluator` of `data/features/evaluation.py`, which
+tells what `Positions` and `Evaluation` hold.
 
-    net.answer(planes)                  planes: uint8 [batch, planes, size, size], 0 or 1. The plane
-                                        komi is 128 + 2 * the points that the player to move is
-                                        given: White gets komi, Black -komi.
-    net.answer_packed(packed, to_play)  packed: uint8 [batch, points, 6], bits as in datasets
-                                        to_play: int8 [batch], +1 or -1
-                                        komi=: float [batch], points for White, required if
-                                        `takes_komi`
+    net.face                    what it takes and gives
+    net.evaluate(positions)     positions as datasets and searches keep them, packed
+    net.answer(planes, turns)   planes uint8 [batch, planes, size, size], as the card names them
+    net.conditions              what to assume of games of which nothing is known: the ranks to
+                                play as, and the like
 
-Answers are float32. A policy net answers with log-probabilities [batch, points]; illegal moves are
-not excluded. A value net answers with [batch], from -1 to +1 for the player to move. `turns`,
-uint8 [batch], turns each position by that symmetry before the net sees it, and turns the answer
-back: the paper chose one at random for each leaf of a search.
+Answers are from the view of the player to move. A policy is of logarithms of chances, float32
+[batch, points + 1], with -inf for passes where the net can't name them; illegal moves are not
+excluded. `turns`, uint8 [batch], turns each position by that symmetry before the net sees it, and
+turns the answers back: the paper chose one at random for each leaf of a search.
 """
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
-from data.features.feature_set import ROW_BYTES, komi_bytes
+from data.features.evaluation import OWNER, POLICY, REPLY, Evaluation, Face, Positions
+from data.features.inputs import Inputs
+from data.features.uniform import Conditions, Known, uniform_bytes
 from data.game import symmetry
 from models.answering.engines import Engine
-from models.files.card import Card, NetFileError
+from models.files.card import Card, NetFileError, shape_of
+
+# fields of `Known`, by the planes that are made of them
+KNOWN = {
+    "komi": ("komi",),
+    "own_rank": ("black_rank", "white_rank"),
+    "opponent_rank": ("black_rank", "white_rank"),
+    "source": ("source",),
+    "year": ("year",),
+}
 
 
 class Net(Protocol):
@@ -32,22 +44,26 @@ class Net(Protocol):
 
     card: Card
     name: str
+    conditions: Conditions
 
+    @property
+    def face(self) -> Face: ...
     def fits(self, size: int) -> bool: ...
-    def answer(self, planes: np.ndarray) -> np.ndarray: ...
-    def answer_packed(
-        self, packed: np.ndarray, to_play: np.ndarray, *, komi: np.ndarray | None = None
-    ) -> np.ndarray: ...
+    def evaluate(self, positions: Positions) -> Evaluation: ...
+    def answer(self, planes: np.ndarray) -> Evaluation: ...
 
 
 class Inference:
     """An engine, with the card that tells its inputs and answers."""
 
-    def __init__(self, card: Card, engine: Engine):
+    def __init__(self, card: Card, engine: Engine, conditions: Conditions | None = None):
         self.card = card
         self.engine = engine
         self.name = engine.name
+        self.inputs = card.inputs
         self.planes = len(card.planes)
+        self.conditions = card.conditions if conditions is None else conditions
+        self.face = face_of(card, self.inputs, engine.name)
 
     def fits(self, size: int) -> bool:
         """Whether it answers for boards of that size."""
@@ -58,7 +74,24 @@ class Inference:
         """Whether komi is among its inputs."""
         return self.card.takes_komi
 
-    def answer(self, planes: np.ndarray, turns: np.ndarray | None = None) -> np.ndarray:
+    def evaluate(self, positions: Positions) -> Evaluation:
+        """Return all answers. Raises ValueError for arrays of other shapes, or without komi."""
+        packed, row_bytes = positions.packed, self.inputs.features.row_bytes
+        size = math.isqrt(packed.shape[1]) if packed.ndim == 3 else 0
+        if (
+            packed.shape[1:] != (size**2, row_bytes)
+            or not self.fits(size)
+            or packed.dtype != np.uint8
+        ):
+            wanted = f"uint8 (batch, points, {row_bytes}), boards of {self.card.sizes()}"
+            raise ValueError(f"packed is {packed.dtype} {packed.shape}; this net wants {wanted}")
+        if self.takes_komi and positions.known.komi is None:
+            raise ValueError(f"{self.card.name} takes komi as input: known.komi is missing")
+        known = self.conditions.fill(positions.known, positions.to_play)
+        return self.run(unpack(replace(positions, known=known), self.inputs), positions.turns)
+
+    def answer(self, planes: np.ndarray, turns: np.ndarray | None = None) -> Evaluation:
+        """Return all answers to planes that somebody else has made."""
         size = planes.shape[-1] if planes.ndim == 4 else 0
         if (
             planes.shape[1:] != (self.planes, size, size)
@@ -67,14 +100,8 @@ class Inference:
         ):
             wanted = f"uint8 (batch, {self.planes}, size, size), sizes {self.card.sizes()}"
             raise ValueError(f"planes are {planes.dtype} {planes.shape}; this net wants {wanted}")
-        points = np.ascontiguousarray(planes.transpose(0, 2, 3, 1)).reshape(
-            len(planes), size**2, self.planes
-        )
-        if turns is not None:
-            points = np.take_along_axis(
-                points, symmetry.backward(size)[turns, : size**2, None].astype(np.int64), 1
-            )
-        return self.run(points, turns)
+        points = planes.transpose(0, 2, 3, 1).reshape(len(planes), size**2, self.planes)
+        return self.run(np.ascontiguousarray(turned(points, turns)), turns)
 
     def answer_packed(
         self,
@@ -84,75 +111,126 @@ class Inference:
         *,
         komi: np.ndarray | None = None,
     ) -> np.ndarray:
-        size = math.isqrt(packed.shape[1]) if packed.ndim == 3 else 0
-        if (
-            packed.shape[1:] != (size**2, ROW_BYTES)
-            or not self.fits(size)
-            or packed.dtype != np.uint8
-        ):
-            wanted = f"uint8 (batch, points, {ROW_BYTES}), boards of {self.card.sizes()}"
-            raise ValueError(f"packed is {packed.dtype} {packed.shape}; this net wants {wanted}")
-        return self.run(unpack(packed, to_play, self.card, turns, komi), turns)
+        """Deprecated, see `evaluate`: return log-probabilities of points, or else values."""
+        found = self.evaluate(Positions(packed, to_play, Known(komi), turns))
+        return only_answer(found)
 
-    def run(self, points: np.ndarray, turns: np.ndarray | None) -> np.ndarray:
+    def run(self, points: np.ndarray, turns: np.ndarray | None) -> Evaluation:
         """Answer for planes that are turned already: uint8 [batch, points, planes].
 
         Raises `NetFileError` if the engine answers with another shape or with NaN.
         """
         count, size = len(points), math.isqrt(points.shape[1])
-        shape = (count, size**2) if self.card.kind == "policy" else (count,)
+        shapes = {
+            name: shape_of(name, count, size, self.card.names_pass) for name in self.card.answers
+        }
         if count == 0:
-            return np.zeros(shape, np.float32)
-        answers = self.engine.run(points.reshape(count, size, size, self.planes)).astype(
-            np.float32, copy=False
-        )
-        if answers.shape != shape:
+            found = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+        else:
+            found = self.engine.run(points.reshape(count, size, size, self.planes))
+        self.check(found, shapes)
+        return Evaluation(**{name: finished(name, found[name], turns, size) for name in shapes})
+
+    def check(self, found: dict[str, np.ndarray], shapes: dict[str, tuple[int, ...]]) -> None:
+        given = {name: value.shape for name, value in found.items()}
+        if given != shapes:
             raise NetFileError(
-                f"the net answers with {answers.shape}, a {self.card.kind} net should with {shape}"
+                f"the net answers with {in_words(given)}, "
+                f"a {self.card.kind} net should with {in_words(shapes)}"
             )
-        if not np.isfinite(answers).all():
+        if wrong := [name for name, value in found.items() if not np.isfinite(value).all()]:
             raise NetFileError(
-                f"{self.card.name}: the net answers with what is no number; "
+                f"{self.card.name}: the net answers with what is no number ({wrong[0]}); "
                 "its weights may be damaged"
             )
-        if self.card.kind == "value":
-            return answers
-        if turns is not None:
-            answers = np.take_along_axis(
-                answers, symmetry.forward(size)[turns, : size**2].astype(np.int64), 1
-            )
-        return log_softmax(answers)
 
 
-def unpack(
-    packed: np.ndarray,
-    to_play: np.ndarray,
-    card: Card,
-    turns: np.ndarray | None = None,
-    komi: np.ndarray | None = None,
-) -> np.ndarray:
+def face_of(card: Card, inputs: Inputs, name: str) -> Face:
+    takes = {field for plane in inputs.uniform for field in KNOWN.get(plane, ())}
+    return Face(
+        name,
+        inputs.features,
+        card.least or card.size,
+        card.size,
+        frozenset(card.answers),
+        card.names_pass,
+        frozenset(takes),
+    )
+
+
+def unpack(positions: Positions, inputs: Inputs) -> np.ndarray:
     """Return the planes that a net takes as input, uint8 [batch, points, planes].
 
-    Each position is turned by its symmetry in `turns`.
+    Each position is turned by its symmetry in `positions.turns`.
     """
-    # compiled; callers that have planes already do without
-    from data.loading.loader_kernels import expand
+    packed = np.ascontiguousarray(turned(positions.packed, positions.turns))
+    count, points, row_bytes = packed.shape
+    bits = np.unpackbits(packed).reshape(count, points, 8 * row_bytes)
+    if len(inputs) == bits.shape[2]:
+        return bits
+    planes = np.empty((count, points, len(inputs)), np.uint8)
+    planes[:, :, : inputs.stored] = bits[:, :, : inputs.stored]
+    to_play = positions.to_play.astype(np.int8, copy=False)
+    planes[:, :, inputs.stored :] = uniform_bytes(inputs.uniform, to_play, positions.known)[:, None]
+    return planes
 
-    if card.takes_komi and komi is None:
-        raise ValueError(f"{card.name} takes komi as input: pass komi=, one a position")
-    size = math.isqrt(packed.shape[1])
-    to_play = to_play.astype(np.int8, copy=False)
-    given = (
-        komi_bytes(komi, to_play) if komi is not None and card.takes_komi else np.empty(0, np.uint8)
+
+def turned(points: np.ndarray, turns: np.ndarray | None) -> np.ndarray:
+    """Return arrays [batch, points, ...] turned by their symmetries."""
+    if turns is None:
+        return points
+    places = symmetry.backward(math.isqrt(points.shape[1]))[turns, : points.shape[1]]
+    return points[np.arange(len(points))[:, None], places]
+
+
+def finished(name: str, answer: np.ndarray, turns: np.ndarray | None, size: int) -> np.ndarray:
+    """Return an engine's answer as an `Evaluation` has it."""
+    answer = answer.astype(np.float32, copy=False)
+    if turns is not None and name in (POLICY, REPLY, OWNER):
+        places = symmetry.forward(size)[turns, : size**2].astype(np.int64)
+        back = np.take_along_axis(answer, places, 1)
+        answer = np.concatenate([back, answer[:, size**2 :]], 1)  # a pass stays where it is
+    if name not in (POLICY, REPLY):
+        return answer
+    logs = log_softmax(answer)
+    if logs.shape[1] == size**2:  # it can't name a pass
+        logs = np.pad(logs, ((0, 0), (0, 1)), constant_values=-np.inf)
+    return logs
+
+
+def only_answer(found: Evaluation) -> np.ndarray:
+    """Return what nets of one answer gave before there was an `Evaluation`."""
+    answer = found.value if found.policy is None else found.policy[:, :-1]
+    assert answer is not None
+    return answer
+
+
+def in_words(shapes: dict[str, tuple[int, ...]]) -> str:
+    return ", ".join(
+        f"{name} {shape}" if len(shapes) > 1 else str(shape) for name, shape in shapes.items()
     )
-    points = np.empty((len(packed), size**2, len(card.planes)), np.uint8)
-    turned = (
-        np.zeros(len(packed), np.uint8) if turns is None else turns.astype(np.uint8, copy=False)
-    )
-    expand(packed, np.arange(len(packed)), turned, symmetry.backward(size), to_play, given, points)
-    return points
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
     shifted = logits - logits.max(1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
+
+
+def part(positions: Positions, which: slice) -> Positions:
+    """Return some of the positions."""
+
+    def cut(values: np.ndarray | None) -> np.ndarray | None:
+        return None if values is None else values[which]
+
+    known = Known(*(cut(values) for values in vars(positions.known).values()))
+    turns = cut(positions.turns)
+    return Positions(positions.packed[which], positions.to_play[which], known, turns)
+
+
+def join(parts: Iterable[Evaluation]) -> Evaluation:
+    """Return the answers to several batches as one."""
+    some = list(parts)
+    names = [name for name, value in vars(some[0]).items() if value is not None]
+    return Evaluation(
+        **{name: np.concatenate([getattr(part, name) for part in some]) for name in names}
+    )

@@ -15,9 +15,9 @@ from models.files.card import NetFileError
 # No operator here has a graph inside.
 OPERATORS = frozenset(
     """
-    Add Cast Concat Constant Conv DequantizeLinear Div Flatten Gather GatherND Gemm Identity Less
-    LogSoftmax MatMul Mul Pow QuantizeLinear Range ReduceMax ReduceMean ReduceSum Relu Reshape
-    Shape Slice Sqrt Squeeze Sub Tanh Transpose Unsqueeze Where
+    Add Cast Clip Concat Constant Conv DequantizeLinear Div Flatten Gather GatherND Gemm Identity
+    Less LogSoftmax MatMul Min Mul Pow QuantizeLinear Range ReduceMax ReduceMean ReduceSum Relu
+    Reshape Shape Slice Sqrt Squeeze Sub Tanh Transpose Unsqueeze Where
     """.split()  # noqa: SIM905  (40 quoted words are harder to read)
 )
 MOST_NODES = 10_000

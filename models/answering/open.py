@@ -1,15 +1,16 @@
 """The door to a net: `open_net(path)` opens any file of one and chooses what computes its answers.
 
     net = open_net("models/pretrained/policy.json", threads=1)
-    net.answer(planes)
+    net.evaluate(positions)
 
-`inference.py` tells what the arrays are. Opening a net runs no code but this project's: of a
-checkpoint only plain data are read, of other files only numbers.
+`inference.py` tells what goes in and what comes out. Opening a net runs no code but this
+project's: of a checkpoint only plain data are read, of other files only numbers.
 """
 
 from pathlib import Path
 from typing import Any
 
+from data.features.uniform import Conditions
 from models.answering.engines import (
     ENGINES,
     Engine,
@@ -36,13 +37,15 @@ def open_net(
     device: str = "auto",
     threads: int = 1,
     symmetries: int = 1,
+    conditions: Conditions | None = None,
 ) -> Net:
     """Open a net: a checkpoint, a .safetensors or .onnx beside its card, or the card itself.
 
     A card leaves the engine to choose: `auto` is int8 on a CPU if there is such a file, else bf16
     if the device is fast at it, else fp32. `threads=0` is one a core; torch has one number for the
-    whole process. A rollout or tree policy is returned as a `PatternPolicy`. Raises `NetFileError`,
-    always one line.
+    whole process. `conditions` are what the net assumes of games of which nothing is known; None
+    leaves them to the card. A rollout or tree policy is returned as a `PatternPolicy`. Raises
+    `NetFileError`, always one line.
     """
     path = Path(path).expanduser()
     if engine not in ENGINES:
@@ -53,7 +56,8 @@ def open_net(
     if path.suffix == ".ckpt" and is_of_patterns(path):
         return open_policy(path)
     try:
-        net = Inference(*make_engine(path, engine, device, threads))
+        card, made = make_engine(path, engine, device, threads)
+        net = Inference(card, made, conditions)
     except NetFileError as error:
         raise error if str(path) in str(error) else NetFileError(f"{path}: {error}") from None
     return SymmetryEnsemble(net, symmetries) if symmetries != 1 else net

@@ -6,16 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from data.features.evaluation import OWNER, POLICY, REPLY, SCORE, Evaluation, Positions
 from models.answering.engines import TorchEngine
-from models.answering.inference import Inference
+from models.answering.inference import Inference, join, part
 from models.answering.open import open_net
 from models.files.card import Card, ExportError
 
 # By kind of file: the engine it is compared in.
 ENGINES = {"weights": "fp32", "onnx": "onnx", "int8": "int8"}
 
-Positions = tuple[np.ndarray, np.ndarray, np.ndarray]  # packed planes, colours to move, komi
-Line = dict[str, Any]  # file, batch, figures of the comparison, speed
+Line = dict[str, Any]  # file, batch, answer, figures of the comparison, speed
+# What a mean difference of 1 takes from an agreement of 1.
+HARM = {SCORE: 0.1}  # a point
+OTHER_HARM = 4  # of values and owners, -1..+1
 
 
 def compare(
@@ -30,50 +33,64 @@ def compare(
 
     The files are opened as a stranger would open them.
     """
-    judge = compare_moves if card.kind == "policy" else compare_values
-    standard = answers(reference(net, card), *positions, max(batches))
+    standard = answers(reference(net, card), positions, max(batches))
     lines = []
     for kind, path in paths.items():
         if kind not in ENGINES:
             continue
         opened = open_net(path, engine=ENGINES[kind], device="cpu", threads=threads)
         assert isinstance(opened, Inference)
-        packed, to_play, komi = positions
         for size in batches:
-            opened.answer_packed(packed[:size], to_play[:size], komi=komi[:size])
+            opened.evaluate(part(positions, slice(size)))
             began = time.perf_counter()
-            theirs = answers(opened, packed, to_play, komi, size)
-            speed = len(packed) / (time.perf_counter() - began)
-            lines.append(
-                {"file": path.name, "batch": size, **judge(standard, theirs), "speed": speed}
-            )
+            theirs = answers(opened, positions, size)
+            speed = len(positions) / (time.perf_counter() - began)
+            for answer in card.answers:
+                found = compare_answers(answer, getattr(standard, answer), getattr(theirs, answer))
+                line = {"file": path.name, "batch": size, "answer": answer}
+                lines.append({**line, **found, "speed": speed})
     return lines
 
 
 def check_agreement(lines: list[Line], agreement: float) -> None:
-    """Raise `ExportError` if a file agrees less with the net.
+    """Raise `ExportError` if a file agrees less with the net in any answer.
 
-    For values, a mean difference of 0.05 is an agreement of 0.8.
+    For values and owners, a mean difference of 0.05 is an agreement of 0.8, for scores one of 2
+    points.
     """
     for line in lines:
+        answer = line["answer"]
         share = (
-            line["top1_agreement"] if "top1_agreement" in line else 1 - 4 * line["mean_difference"]
+            line["top1_agreement"]
+            if "top1_agreement" in line
+            else 1 - HARM.get(answer, OTHER_HARM) * line["mean_difference"]
         )
         if share < agreement:
             raise ExportError(
-                f"{line['file']}: agrees with the net to {share:.3f}, agreement={agreement:g} is "
-                "asked for, so nothing was written; a larger calibration= may help, or formats= "
-                "without it"
+                f"{line['file']}: agrees with the net to {share:.3f} in its {answer}, "
+                f"agreement={agreement:g} is asked for, so nothing was written; "
+                "a larger calibration= may help, or formats= without it"
             )
 
 
 def by_file(lines: list[Line]) -> dict[str, Any]:
-    """Return the figures as a card has them: of each file those of the last batch size."""
-    return {line["file"]: figures(line) for line in lines}
+    """Return the figures as a card has them: of each file those of the last batch size.
+
+    Files of several answers have them for each.
+    """
+    several = len({line["answer"] for line in lines}) > 1
+    found: dict[str, Any] = {}
+    for line in lines:
+        if several:
+            found.setdefault(line["file"], {})[line["answer"]] = figures(line)
+        else:
+            found[line["file"]] = figures(line)
+    return found
 
 
 def figures(line: Line) -> dict[str, float]:
-    return {key: value for key, value in line.items() if key not in ("file", "batch", "speed")}
+    about = ("file", "batch", "answer", "speed")
+    return {key: value for key, value in line.items() if key not in about}
 
 
 def reference(net: Any, card: Card) -> Inference:
@@ -81,21 +98,31 @@ def reference(net: Any, card: Card) -> Inference:
     return Inference(card, TorchEngine(net, card))
 
 
-def answers(
-    net: Inference, packed: np.ndarray, to_play: np.ndarray, komi: np.ndarray, batch: int
-) -> np.ndarray:
-    parts = (slice(k, k + batch) for k in range(0, len(packed), batch))
-    return np.concatenate(
-        [net.answer_packed(packed[part], to_play[part], komi=komi[part]) for part in parts]
+def answers(net: Inference, positions: Positions, batch: int) -> Evaluation:
+    """Return the answers to all positions, asked for in batches of that size."""
+    return join(
+        net.evaluate(part(positions, slice(k, k + batch))) for k in range(0, len(positions), batch)
     )
 
 
+def compare_answers(answer: str, a: np.ndarray, b: np.ndarray) -> dict[str, float]:
+    """Compare one kind of answer; `a` is the standard."""
+    if answer in (POLICY, REPLY):
+        return compare_moves(a, b)
+    found = compare_values(a, b)
+    if answer in (OWNER, SCORE):
+        del found["same_winner"]
+    return found
+
+
 def compare_moves(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
-    """Compare log-probabilities [positions, points]; `a` is the standard."""
+    """Compare log-probabilities [positions, moves]; `a` is the standard."""
     p, q = np.exp(a.astype(np.float64)), np.exp(b.astype(np.float64))
+    with np.errstate(invalid="ignore"):  # a move without a chance differs by nothing
+        distance = np.where(p > 0, p * (a.astype(np.float64) - b), 0)
     return {
         "top1_agreement": float((a.argmax(1) == b.argmax(1)).mean()),
-        "kl": float((p * (a.astype(np.float64) - b)).sum(1).mean()),
+        "kl": float(distance.sum(1).mean()),
         "largest_difference": float(np.abs(p - q).max()),  # of a probability
     }
 

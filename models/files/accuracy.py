@@ -1,21 +1,43 @@
-"""The accuracy on a card: the main figures of an evaluation of these very weights."""
+"""The accuracy on a card: the main figures of an evaluation of these very weights.
+
+An evaluation has an entry of kind `policy` for a net that it judged by moves, and one of kind
+`value` for a net that it judged by winners. The card of a net with both answers has the figures
+under `moves` and `values`; that of a net with one has them directly.
+"""
 
 import json
 from pathlib import Path
 from typing import Any
 
+from data.features.evaluation import POLICY, VALUE
 from models.files.card import ExportError
 from models.files.provenance import CHECKSUM
 
 GROUPS = {"all": ("all", "all"), "even": ("handicap", "even")}  # on the card: in the evaluation
 
 
-def read_accuracy(path: str | Path, kind: str, weights: str, net: Any) -> dict[str, Any]:
+# What answers are judged by, as cards of nets with both have it.
+JUDGED_BY = {POLICY: "moves", VALUE: "values"}
+
+
+def read_accuracy(
+    path: str | Path, answers: tuple[str, ...], weights: str, net: Any
+) -> dict[str, Any]:
     """Return the main figures from the metrics.json of `evaluate_model.py`.
 
     The net is found there by the checksum of its weights; `net` is what errors call it. Raises
-    `ExportError` unless the file judged these weights exactly once.
+    `ExportError` unless the file judged these weights exactly once by each of its answers.
     """
+    kinds = [name for name in answers if name in JUDGED_BY]
+    if not kinds:
+        raise ExportError(f"evaluation={path}: only moves and values are judged, {net} has neither")
+    if len(answers) == 1:
+        return accuracy_of(path, kinds[0], weights, net)
+    return {JUDGED_BY[kind]: accuracy_of(path, kind, weights, net) for kind in kinds}
+
+
+def accuracy_of(path: str | Path, kind: str, weights: str, net: Any) -> dict[str, Any]:
+    """Return the figures for one kind of answer."""
     try:
         result = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
         nets = [entry for entry in result["nets"] if entry["kind"] == kind]

@@ -2,7 +2,13 @@
 
 A card `policy.json` describes the files `policy.safetensors`, `policy.onnx` and `policy.int8.onnx`
 of one net: all that a program needs to use them. It has the checksums of these files and one of
-itself, and describes input and output in words (`interface.py`). Nothing here needs torch.
+itself, and describes input and outputs in words (`interface.py`). Nothing here needs torch.
+
+    schema 1   no checksum of its own, no words about input and output
+    schema 2   both
+    schema 3   the feature set, the answers, whether passes are named, and what to assume in play
+
+All three are read. Nets of older cards take planes of `alphago48` and have the answer `kind`.
 """
 
 import hashlib
@@ -11,20 +17,26 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from data.base import atomic
 from data.base.errors import Mistake
-from data.features.feature_set import COLOUR_PLANE, KOMI_PLANE, KOMI_PLANES, plane_names
-from models.files.interface import interface
+from data.features.evaluation import ANSWERS, OWNER, POLICY, REPLY, VALUE
+from data.features.feature_set import ALPHAGO48, feature_set
+from data.features.inputs import Inputs, inputs_of_names
+from data.features.uniform import Conditions
+from models.files.interface import Shape, interface
 
-SCHEMA = 2
-# Older schemas that are read: cards without a checksum of their own, `input` and `output`.
-OLDER = (1,)
-CHECKSUM = "card_sha256"  # the key of the checksum of all else on a card
+SCHEMA = 3
+OLDER = (1, 2)  # older schemas that are read
+CHECKSUM = "card_sha256"  # the key of the checksum of all else on a card; schema 1 has none
 FORMAT = "LambdaGo net"
-KINDS = ("policy", "value")
+IN_WORDS = ("input", "output", "outputs")  # keys that describe the net to people
+DUAL = "dual"  # the kind of a net with several answers
+KINDS = (POLICY, VALUE, DUAL)
+MOST_PLANES = 256
 # the files that a card describes, and their kinds
 SUFFIXES = {".safetensors": "weights", ".onnx": "onnx", ".int8.onnx": "int8"}
 
@@ -40,7 +52,7 @@ class ExportError(Mistake):
 @dataclass(frozen=True)
 class Card:
     name: str
-    kind: str  # policy or value
+    kind: str  # policy or value, the one answer that it gives; dual: several
     size: int  # of the board that it was trained on
     planes: tuple[str, ...]  # names, in order
     net: dict[str, Any]  # class and its numbers
@@ -52,14 +64,40 @@ class Card:
     accuracy: dict[str, Any] = field(default_factory=dict)  # and how well it does
     parity: dict[str, Any] = field(default_factory=dict)  # how its files compare with each other
     made: dict[str, Any] = field(default_factory=dict)  # when, and by which versions
+    features: str = ALPHAGO48.name  # the set that its planes belong to
+    answers: tuple[str, ...] = ()  # in order; (): the one that `kind` names
+    names_pass: bool = False  # whether `policy` and `reply` have a place for a pass, the last one
+    assume: dict[str, Any] = field(default_factory=dict)  # conditions to play under, in words
+
+    def __post_init__(self) -> None:
+        if not self.answers:
+            object.__setattr__(self, "answers", (self.kind,))
 
     def fits(self, size: int) -> bool:
         """Whether it answers for boards of that size."""
         return (self.least or self.size) <= size <= self.size
 
     @property
+    def inputs(self) -> Inputs:
+        """The planes that it takes. Raises `Mistake` if this program makes no such planes."""
+        return inputs_of(self.features, self.planes)
+
+    @property
     def takes_komi(self) -> bool:
-        return KOMI_PLANE in self.planes
+        return "komi" in self.planes
+
+    @property
+    def conditions(self) -> Conditions:
+        """What it assumes of games of which nothing is known."""
+        return Conditions.of(self.assume)
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.answers, self.size, self.least, self.names_pass)
+
+    def interface(self) -> dict[str, Any]:
+        """Return input and outputs in words."""
+        return interface(feature_set(self.features), self.planes, self.shape)
 
     def sizes(self) -> str:
         return (
@@ -77,8 +115,31 @@ class Card:
         return weights_in_words(self.compute.get("weights_to_learn") or self.weights, self.weights)
 
     def to_json(self) -> str:
-        about = interface(self.kind, self.planes, self.size, self.least)
-        return as_text({"format": FORMAT, "schema": SCHEMA, **asdict(self), **about})
+        return as_text({"format": FORMAT, "schema": SCHEMA, **asdict(self), **self.interface()})
+
+
+def kind_of(answers: tuple[str, ...]) -> str:
+    """Return `policy` or `value` for nets of that one answer, else `dual`."""
+    return answers[0] if answers in ((POLICY,), (VALUE,)) else DUAL
+
+
+def shape_of(answer: str, count: int, size: int, names_pass: bool) -> tuple[int, ...]:
+    """Return the shape of a net's answer to `count` positions."""
+    points = size * size
+    if answer in (POLICY, REPLY):
+        return count, points + names_pass
+    return (count, points) if answer == OWNER else (count,)
+
+
+@lru_cache(64)
+def inputs_of(features: str, planes: tuple[str, ...]) -> Inputs:
+    """Return the inputs with planes of these names, of that set where several have them."""
+    found = inputs_of_names(planes)
+    wanted = feature_set(features)
+    if not wanted.stores_like(found.features):
+        raise Mistake(f"planes of {found.features.name}, but its features are {features}")
+    inputs = Inputs(wanted, found.stored, found.uniform)
+    return inputs if inputs.names == planes else found
 
 
 def weights_in_words(learned: int, plain: int) -> str:
@@ -131,24 +192,21 @@ def read_card(path: Path) -> Card:
             f"{path}: card of schema {schema!r}, this program reads schema {SCHEMA}; "
             "export the net again"
         )
-    if schema == SCHEMA and values.pop(CHECKSUM, None) != checksum_of(values):
+    if schema != 1 and values.pop(CHECKSUM, None) != checksum_of(values):
         raise NetFileError(
             f"{path}: damaged, or changed by hand (another checksum); "
             "export the net again, notes= is for words"
         )
+    fields = {
+        key: value for key, value in values.items() if key not in ("format", "schema", *IN_WORDS)
+    }
     try:
-        card = Card(
-            **{
-                key: value
-                for key, value in values.items()
-                if key not in ("format", "schema", "input", "output")
-            }
-        )
+        card = Card(**fields)
     except TypeError as error:
         raise NetFileError(f"{path}: a damaged card ({str(error)[:100]!a})") from None
     if problem := what_is_wrong(card):
         raise NetFileError(f"{path}: {problem}")
-    return replace(card, planes=tuple(card.planes))
+    return replace(card, planes=tuple(card.planes), answers=tuple(card.answers))
 
 
 def what_is_wrong(card: Card) -> str:
@@ -163,7 +221,7 @@ def what_is_wrong(card: Card) -> str:
         return f"a damaged card: least={card.least!r}, a board of 2 to {card.size}, or 0"
     tables = {
         name: getattr(card, name)
-        for name in ("net", "files", "data", "compute", "accuracy", "parity", "made")
+        for name in ("net", "files", "data", "compute", "accuracy", "parity", "made", "assume")
     }
     if wrong := [name for name, value in tables.items() if not isinstance(value, dict)]:
         return f"a damaged card: {', '.join(wrong)} should be an object"
@@ -184,17 +242,37 @@ def what_is_wrong(card: Card) -> str:
     share = card.compute.get("held_out")
     if share is not None and not (isinstance(share, int | float) and 0 <= share <= 1):
         return f"a damaged card: held_out={share!r}, a share of all games from 0 to 1"
-    if not isinstance(card.planes, list | tuple) or not card.planes:
-        return "a damaged card: planes is a list of names"
-    known = input_names(KOMI_PLANES)
-    if len(card.planes) > len(known):
-        return f"wants {len(card.planes)} planes, this program makes {len(known)}"
-    for k, (theirs, ours) in enumerate(zip(card.planes, known, strict=False)):
-        if theirs != ours:
-            return (
-                f"other planes than this program's: "
-                f"number {k} is {theirs!r} there and {ours!r} here"
-            )
+    return what_is_wrong_with_planes(card) or what_is_wrong_with_answers(card)
+
+
+def what_is_wrong_with_planes(card: Card) -> str:
+    planes = card.planes
+    if not isinstance(planes, list | tuple) or not 1 <= len(planes) <= MOST_PLANES:
+        return f"a damaged card: planes is a list of names, {MOST_PLANES} at most"
+    if not all(isinstance(name, str) and name.isprintable() and len(name) < 50 for name in planes):
+        return "a damaged card: planes have names, which are short words"
+    if not isinstance(card.features, str) or not card.features.isprintable():
+        return "a damaged card: features is the name of a set"
+    try:
+        inputs_of(card.features, tuple(planes))
+        Conditions.of(card.assume)
+    except Mistake as error:
+        return str(error)
+    if idle := [name for name in card.assume if name not in planes]:
+        return f"assumes a condition that the net does not take: {idle[0]}"
+    return ""
+
+
+def what_is_wrong_with_answers(card: Card) -> str:
+    answers = card.answers
+    if not isinstance(answers, list | tuple) or not all(name in ANSWERS for name in answers):
+        return f"a damaged card: answers are some of {', '.join(ANSWERS)}"
+    if tuple(answers) != tuple(name for name in ANSWERS if name in answers):
+        return f"a damaged card: answers once each, in the order {', '.join(ANSWERS)}"
+    if card.kind != kind_of(tuple(answers)):
+        return f"a damaged card: of kind {card.kind}, and answers {', '.join(answers)}"
+    if type(card.names_pass) is not bool:
+        return "a damaged card: names_pass is true or false"
     return ""
 
 
@@ -226,13 +304,6 @@ def is_file_entry(name: str, entry: Any) -> bool:
         and entry["bytes"] >= 0
         and bool(re.fullmatch("[0-9a-f]{64}", str(entry["sha256"])))
     )
-
-
-def input_names(planes: int) -> tuple[str, ...]:
-    """Return the names of so many planes: the 48 in order, then the colour to move, then komi."""
-    if not 1 <= planes <= KOMI_PLANES:
-        raise NetFileError(f"wants {planes} planes, this program makes {KOMI_PLANES}")
-    return tuple([*plane_names(), COLOUR_PLANE, KOMI_PLANE][:planes])
 
 
 def find_card(path: Path) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from models.files.card import ExportError
+from models.files.card import Card, ExportError
 from models.files.open import Opened
 from models.files.provenance import CHECKSUM
 
@@ -35,15 +35,18 @@ def mean_of(nets: Sequence[Opened], paths: Sequence[Path]) -> Opened:
             if value.is_floating_point():
                 value.copy_(torch.stack([state[name] for state in states]).mean(0))
     shares: list[Any] = [other.card.compute.get("held_out") for other in nets]
-    about = {"mean_of": len(nets), "held_out": None if None in shares else min(shares)}
+    compute = {"mean_of": len(nets), "held_out": None if None in shares else min(shares)}
     made = {key: value for key, value in last.card.made.items() if key != CHECKSUM}
-    return replace(last, card=replace(last.card, compute=last.card.compute | about, made=made))
+    return replace(last, card=replace(last.card, compute=last.card.compute | compute, made=made))
 
 
 def alike(one: Opened, other: Opened) -> bool:
     """Whether two nets are of one kind and have weights of the same shapes."""
-    cards = [(opened.card.kind, opened.card.size, opened.card.planes) for opened in (one, other)]
-    return cards[0] == cards[1] and shapes(one.net) == shapes(other.net)
+    return about(one.card) == about(other.card) and shapes(one.net) == shapes(other.net)
+
+
+def about(card: Card) -> tuple[Any, ...]:
+    return card.answers, card.names_pass, card.size, card.features, card.planes
 
 
 def shapes(net: Any) -> dict[str, Any]:

@@ -14,9 +14,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from data.base.errors import first_line
+from data.base.errors import Mistake, first_line
+from data.features.evaluation import ANSWERS
+from data.features.feature_set import ALPHAGO48, ZERO17, ZERO18, feature_set
+from data.features.inputs import Inputs
 from data.game.coords import MIN_SIZE
-from models.files.card import Card, NetFileError, find_card, input_names, read_card, read_described
+from models.files.card import (
+    Card,
+    NetFileError,
+    find_card,
+    kind_of,
+    read_card,
+    read_described,
+    shape_of,
+)
 
 if TYPE_CHECKING:
     from data.patterns.files import PatternWeights
@@ -60,10 +71,14 @@ def from_checkpoint(path: Path) -> Opened:
     except CheckpointError as error:
         raise NetFileError(str(error)) from None
     try:
-        card = card_of(net, config["model"]["net"], int(config["size"]), name=path.stem)
+        arguments, size = config["model"]["net"], int(config["size"])
+        inputs = inputs_of_net(arguments, features_of(config))
+        card = card_of(net, arguments, size, name=path.stem, inputs=inputs)
         about = ("held_out", "symmetric_layers", "weights_to_learn")
         card = replace(card, compute={key: config.get(key) for key in about})
-    except (KeyError, TypeError, RuntimeError) as error:
+    except (KeyError, TypeError, RuntimeError, Mistake) as error:
+        if isinstance(error, NetFileError):
+            raise
         raise NetFileError(
             f"{path}: its configuration does not say what the net is for ({first_line(error)})"
         ) from None
@@ -99,25 +114,61 @@ def net_of(checkpoint: dict[str, Any], path: str | Path) -> tuple[Any, dict[str,
     return plain.to(memory_format=torch.channels_last).eval(), config  # type: ignore[call-overload]
 
 
-def card_of(net: Any, arguments: dict[str, Any], size: int, *, name: str) -> Card:
-    """Return the card of a net, whose kind follows from the shape of its answers.
+def features_of(config: dict[str, Any]) -> str | None:
+    """Return the feature set that a run's configuration names; None if it names none."""
+    loader = config.get("loader")
+    found = config.get("features") or (loader.get("features") if isinstance(loader, dict) else None)
+    return str(found) if found else None
 
-    A policy net answers with a number for each point, a value net with one.
+
+def inputs_of_net(arguments: dict[str, Any], features: str | None = None) -> Inputs:
+    """Return the planes that a net takes, from the arguments that it was made with.
+
+    `features` is the name of the set that it learned from. Where nothing tells it, 16 stored planes
+    and the colour to move are those of a zero set, and all else is `alphago48`. Raises `Mistake`.
+    """
+    planes, uniform = int(arguments["planes"]), arguments.get("uniform")
+    if uniform is None:
+        return Inputs.of_count(planes)
+    uniform = tuple(map(str, uniform))
+    if features is None:
+        named = [each for each in (ZERO18, ZERO17) if uniform[: len(each.uniform)] == each.uniform]
+        features = (named[0] if named and planes == ZERO17.planes else ALPHAGO48).name
+    return Inputs(feature_set(features), planes, uniform)
+
+
+def card_of(
+    net: Any, arguments: dict[str, Any], size: int, *, name: str, inputs: Inputs | None = None
+) -> Card:
+    """Return the card of a net. Raises `NetFileError` if its answers have other shapes than theirs.
+
+    `arguments` are those that it was made with, and `inputs` the planes that it takes.
     """
     import torch
 
+    from models.nets.answers import answers_of, ask
     from models.nets.build import count_weights
 
-    planes = int(arguments["planes"])
+    inputs = inputs or inputs_of_net(arguments)
     with torch.inference_mode():
-        answers = net(torch.zeros(1, planes, size, size, dtype=torch.uint8))
-    shape = tuple(answers.shape)
-    kinds = {(1, size * size): "policy", (1,): "value"}
-    if shape not in kinds:
-        raise NetFileError(f"a net that answers with {shape} is neither for moves nor for values")
-    least = MIN_SIZE if getattr(net, "any_size", False) else 0
-    names, numbers = input_names(planes), dict(arguments)
-    return Card(name, kinds[shape], size, names, numbers, count_weights(net), least)
+        found = ask(net, torch.zeros(1, len(inputs), size, size, dtype=torch.uint8))
+    answers, names_pass = answers_of(net), bool(getattr(net, "names_pass", False))
+    shapes = {answer: tuple(value.shape) for answer, value in found.items()}
+    wanted = {answer: shape_of(answer, 1, size, names_pass) for answer in answers}
+    if not answers or shapes != wanted or list(wanted) != [a for a in ANSWERS if a in wanted]:
+        raise NetFileError(f"a net that answers with {shapes}; {wanted} is expected")
+    return Card(
+        name,
+        kind_of(answers),
+        size,
+        inputs.names,
+        dict(arguments),
+        count_weights(net),
+        MIN_SIZE if getattr(net, "any_size", False) else 0,
+        features=inputs.features.name,
+        answers=answers,
+        names_pass=names_pass,
+    )
 
 
 def from_safetensors(path: Path, card: Card) -> Any:

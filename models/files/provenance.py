@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from data.dataset.file import DatasetFile
-from models.files.card import Card, describe, find_card, read_card
+from models.files.card import DUAL, Card, describe, find_card, read_card
 
 # The key of the checksum of the weights, in a card's `made` and in evaluations.
 CHECKSUM = "weights_sha256"
@@ -40,8 +40,9 @@ def about_games(file: DatasetFile, config: Config, kind: str) -> dict[str, Any]:
     if trained != file.path.name:
         return {"dataset": trained, "calibrated_with": file.path.name}
     games = np.arange(*file.split_games["train"])
+    teaching = games[file.games["value"][:][games] != 0]
     if kind == "value":
-        games = games[file.games["value"][:][games] != 0]  # value nets learn from no others
+        games = teaching  # value nets learn from no others
     rows = file.games["first_row"][:]
     filters = file.config.get("games", {}).get("filters", {})
     return {
@@ -49,6 +50,7 @@ def about_games(file: DatasetFile, config: Config, kind: str) -> dict[str, Any]:
         "sources": [source["label"] for source in file.sources],
         "filters": {key: value for key, value in filters.items() if value is not None},
         "games": len(games),
+        **({"games_with_winner": len(teaching)} if kind == DUAL else {}),
         "positions": int((rows[games + 1] - rows[games]).sum()),
         "split": "by game and its eight images: no test or validation game was learned from",
     }
@@ -107,10 +109,16 @@ def still_true(card: Card, path: Path, paths: dict[str, Path]) -> Card:
             if name not in rewritten and there.is_file() and describe(there) == entry:
                 files[name] = entry
         parity = {name: figures for name, figures in card.parity.items() if name in files}
-        engine = str(card.accuracy.get("engine"))
-        if not any(engine.startswith(JUDGED[k]) for k in rewritten.values() if k in JUDGED):
+        renewed = tuple(JUDGED[kind] for kind in rewritten.values() if kind in JUDGED)
+        if not any(engine.startswith(renewed) for engine in engines_of(card.accuracy)):
             accuracy = card.accuracy
     return replace(card, files=files, parity=parity, accuracy=accuracy)
+
+
+def engines_of(accuracy: dict[str, Any]) -> list[str]:
+    """Return the engines that the accuracy on a card was measured with, one for each judgement."""
+    parts = [accuracy, *accuracy.values()]
+    return [str(part["engine"]) for part in parts if isinstance(part, dict) and "engine" in part]
 
 
 def held_out_by(path: Path) -> float | None:

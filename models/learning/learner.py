@@ -51,23 +51,29 @@ class Learner(ResumableModule):
     def forward(self, planes: Tensor) -> Tensor:
         return self.net(planes)
 
-    def training_step(self, batch: Batch, index: int) -> Tensor:
+    def learn(self, batch: Batch) -> Tensor:
+        """Add the metrics of a batch to the sums, and return its loss."""
         metrics = self.judge(batch, validating=False)
         for name, value in metrics.items():
             value = value.detach()
             self.sums[name] = self.sums[name] + value if name in self.sums else value
+        return metrics["loss"]
+
+    def means(self) -> dict[str, Tensor]:
+        """Return the metrics since they were last logged, `loss` among them."""
+        return {name: self.over_processes(value / self.summed) for name, value in self.sums.items()}
+
+    def training_step(self, batch: Batch, index: int) -> Tensor:
+        loss = self.learn(batch)
         self.summed += 1
         stepping = (index + 1) % self.trainer.accumulate_grad_batches == 0
         if stepping and (self.global_step + 1) % self.log_every == 0:
             self.log_sums()
-        return metrics["loss"]
+        return loss
 
     def log_sums(self) -> None:
         """Log the means of the sums and begin new ones. Raises `Diverged` if the loss is NaN."""
-        means = {
-            f"train/{name}": self.over_processes(value / self.summed)
-            for name, value in self.sums.items()
-        }
+        means = {f"train/{name}": value for name, value in self.means().items()}
         if not math.isfinite(float(means["train/loss"])):
             raise Diverged(
                 f"the loss is no number any more before step {self.global_step + 1:,}: "

@@ -1,19 +1,16 @@
 """`MoveModule`: how a policy net, or a rollout net, learns to name the move that was played."""
 
 from torch import Tensor
-from torch.nn import functional
 
+from data.features.evaluation import POLICY
 from models.learning.learner import Batch, Learner
+from models.learning.lessons import judge, lesson_of
+
+LESSON = lesson_of(POLICY, {})
 
 
 class MoveModule(Learner):
     def judge(self, batch: Batch, *, validating: bool) -> dict[str, Tensor]:
-        logits = self.net(batch["planes"]).float()
-        move = batch["move"]
-        metrics = {"loss": functional.cross_entropy(logits, move)}
-        if validating:
-            hit = logits.topk(min(5, logits.shape[1]), dim=1).indices == move[:, None]
-            metrics |= {"top1": hit[:, 0].float().mean(), "top5": hit.any(1).float().mean()}
-        else:
-            metrics["top1"] = (logits.argmax(1) == move).float().mean()
-        return metrics
+        judged = judge(LESSON, self.net(batch["planes"]), batch, top5=validating)
+        hits = {name: value for name, value in judged.metrics.items() if name.startswith("top")}
+        return {"loss": judged.loss, **hits}

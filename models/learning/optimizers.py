@@ -107,9 +107,13 @@ def orthogonal(matrix: Tensor, steps: int = 5) -> Tensor:
 
 
 def split_parameters(net: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """Return the matrices, and all other weights: biases, norms and layers with one output."""
+    """Return the matrices, and all other weights: biases, norms and layers with one output.
+
+    A table of learned numbers is no matrix: most of its rows get no gradient in a step.
+    """
     weights = [w for w in net.parameters() if w.requires_grad]
-    matrices = [w for w in weights if w.ndim >= 2 and w.shape[0] > 1]
+    tables = {id(layer.weight) for layer in net.modules() if isinstance(layer, nn.Embedding)}
+    matrices = [w for w in weights if w.ndim >= 2 and w.shape[0] > 1 and id(w) not in tables]
     known = {id(w) for w in matrices}
     return matrices, [w for w in weights if id(w) not in known]
 

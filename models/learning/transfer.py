@@ -5,6 +5,7 @@ names and shapes agree. Weights of symmetric layers are converted for ordinary o
 compute the same, and vice versa.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,32 @@ from models.nets.symmetric import SIDES, SymmetricConv, folded_state, plain_stat
 
 # the first layer, in each of the two kinds of nets
 FIRST = ("tower.0.0.0.weight", "body.0.weight")
-SCORE, OWNS = "head.score.weight", "head.owner.weight"  # of value nets
+# where the parts of heads are, by kind of net; parts of one kind follow each other
+HEADS = {
+    "policy": {"policy": "head."},
+    "value": {
+        "policy": "moves.",
+        "outlook": "head.hidden.",
+        "owner": "head.owner.",
+        "value mean": "head.mean.",
+        "value maximum": "head.maximum.",
+        "value score": "head.score.",
+        "value out": "head.out.",
+    },
+    "dual": {
+        "policy": "heads.policy.",
+        "reply": "heads.reply.",
+        "outlook": "outlook.",
+        "owner": "heads.owner.out.",
+        "value mean": "heads.value.mean.",
+        "value maximum": "heads.value.maximum.",
+        "value score": "heads.value.score.",
+        "value out": "heads.value.out.",
+    },
+}
+# inputs that differ in meaning where one net has owners and the other has none
+SCORES = ("head.score.weight", "heads.value.score.weight", "heads.score.score.weight")
+OWNERS = ("head.owner.weight", "heads.owner.out.weight")
 
 
 class StartError(Mistake):
@@ -28,11 +54,12 @@ class StartError(Mistake):
 def begin_with(net: nn.Module, path: str) -> int:
     """Copy every weight whose name and shape agree; return how many. Raises `StartError`.
 
-    New input planes start at weight 0, surplus planes are dropped. The head of a policy net
-    initialises the move head of a value net, and vice versa.
+    New input planes start at weight 0, surplus planes are dropped. A head begins with the head of
+    the same answer, whatever both are called.
     """
     ours = net.state_dict()
     theirs = weights_for(net, Path(path).expanduser())
+    same_owners = has_owners(ours) == has_owners(theirs)
     taken = 0
     with torch.no_grad():
         for name, value in ours.items():
@@ -44,12 +71,12 @@ def begin_with(net: nn.Module, path: str) -> int:
                         "it has learned other patterns than there are in this dataset"
                     )
                 continue
-            if other is None or (name == SCORE and (OWNS in theirs) != (OWNS in ours)):
+            if other is None or (name in SCORES and not same_owners):
                 continue  # missing; or the input is a score in one net and komi in the other
             if other.shape == value.shape:
                 value.copy_(other)
                 taken += 1
-            elif (name == SCORE and len(other) == len(value)) or (
+            elif (name in SCORES and len(other) == len(value)) or (
                 name in FIRST and has_other_planes(other, value)
             ):
                 both = min(other.shape[1], value.shape[1])
@@ -61,10 +88,14 @@ def begin_with(net: nn.Module, path: str) -> int:
     return taken
 
 
+def has_owners(state: Mapping[str, Tensor]) -> bool:
+    return any(name in state for name in OWNERS)
+
+
 def check_width(ours: dict[str, Tensor], theirs: dict[str, Tensor], path: Path) -> None:
     """Raise `StartError` if first layers differ in width: later layers would fit nothing."""
     for name in FIRST:
-        if name in ours and name not in theirs:
+        if name in ours and (name not in theirs or window(theirs[name]) != window(ours[name])):
             raise StartError(f"start={path}: no weight there fits this net, which has other layers")
         if name not in ours:
             continue
@@ -79,6 +110,11 @@ def check_width(ours: dict[str, Tensor], theirs: dict[str, Tensor], path: Path) 
             )
 
 
+def window(weight: Tensor) -> int:
+    """Return the number of places in a convolution's kernel; symmetric ones keep them in a row."""
+    return weight.shape[2:].numel()
+
+
 def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
     """Return the weights by name, for layers of the kind that `net` has."""
     symmetric = has_symmetric_layers(net)
@@ -91,7 +127,7 @@ def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
     else:
         theirs, their_symmetric = dict(open_exported(path).net.state_dict()), False
     check_width(net.state_dict(), theirs, path)
-    theirs |= moves_for(net, theirs, path)
+    theirs |= under_our_names(net, theirs, path)
     if symmetric and not their_symmetric:
         try:
             return folded_state(net, theirs)
@@ -102,27 +138,34 @@ def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
     return theirs
 
 
-def moves_for(net: nn.Module, theirs: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
-    """Return the weights of the other net's move head under the names that `net` has for its own.
+def under_our_names(net: nn.Module, theirs: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
+    """Return the weights of the other net's heads under the names that `net` has for its own.
 
-    That head is `head` in a policy net and `moves` in a value net.
+    Raises `StartError` if the head that names moves has another width.
     """
-    ours, ways = net.state_dict(), (("head.", "moves."), ("moves.", "head."))
-    for there, here in ways:
-        if f"{there}bias.bias" in theirs and f"{here}bias.bias" in ours:
-            if len(theirs[f"{there}hidden.1.running_mean"]) != len(
-                ours[f"{here}hidden.1.running_mean"]
-            ):
-                raise StartError(
-                    f"start={path}: what names moves there has another width "
-                    "(model.net.hidden of a policy net) than here"
-                )
-            return {
-                here + name.removeprefix(there): value
-                for name, value in theirs.items()
-                if name.startswith(there)
-            }
-    return {}
+    ours = net.state_dict()
+    there, here = HEADS[kind_of(theirs)], HEADS[kind_of(ours)]
+    renamed = {
+        here[part] + name.removeprefix(there[part]): value
+        for part in there.keys() & here.keys()
+        if there[part] != here[part]
+        for name, value in theirs.items()
+        if name.startswith(there[part])
+    }
+    norm = f"{here['policy']}hidden.1.running_mean"
+    if norm in renamed and norm in ours and len(renamed[norm]) != len(ours[norm]):
+        raise StartError(
+            f"start={path}: what names moves there has another width "
+            "(model.net.hidden of a policy net) than here"
+        )
+    return renamed
+
+
+def kind_of(state: Mapping[str, Tensor]) -> str:
+    """Return which of `HEADS` the names of a net's weights are."""
+    if any(name.startswith("heads.") for name in state):
+        return "dual"
+    return "policy" if "head.bias.bias" in state else "value"
 
 
 def has_symmetric_layers(net: nn.Module) -> bool:

@@ -16,10 +16,13 @@ is what the net is for.
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from data.base.errors import Mistake
+from data.features.evaluation import POLICY
 from models.learning.learner import Batch, Learner
+from models.learning.lessons import judge, judge_owner, judge_value, lesson_of
+
+MOVES = lesson_of(POLICY, {})
 
 
 class ValueModule(Learner):
@@ -50,14 +53,15 @@ class ValueModule(Learner):
         if self.owner_weight:
             if "owner" not in batch:
                 raise Mistake("owner_weight: loader.owners=<file of estimate_owners.py> is missing")
-            metrics["owner_mse"] = (owner.float() - batch["owner"]).square().mean()
-            lessons = lessons + self.owner_weight * metrics["owner_mse"]
+            judged = judge_owner(owner.float(), batch["owner"])
+            metrics |= judged.metrics
+            lessons = lessons + self.owner_weight * judged.loss
         if self.move_weight:
-            metrics["move_loss"] = functional.cross_entropy(moves.float(), batch["move"])
-            lessons = lessons + self.move_weight * metrics["move_loss"]
+            loss = judge(MOVES, moves, batch, top5=False).loss
+            metrics["move_loss"] = loss.detach()
+            lessons = lessons + self.move_weight * loss
         return metrics if validating else metrics | {"loss": lessons}
 
     def judge_value(self, value: Tensor, batch: Batch) -> dict[str, Tensor]:
-        value, outcome = value.float(), batch["outcome"]
-        mse = (value - outcome).square().mean()
-        return {"loss": mse, "mse": mse, "accuracy": ((value > 0) == (outcome > 0)).float().mean()}
+        judged = judge_value(value.float(), batch["outcome"].float())
+        return {"loss": judged.loss, "mse": judged.loss, "accuracy": judged.metrics["accuracy"]}

@@ -4,6 +4,7 @@ A card is a dict with the class of a net, `_target_`, and the numbers it is made
 in configurations, in checkpoints and in the files of exported nets.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import nn
@@ -21,13 +22,15 @@ def make_net(card: dict[str, Any]) -> nn.Module:
     return kind(**arguments)
 
 
-def plain_net(net: nn.Module, card: dict[str, Any]) -> tuple[nn.Module, dict[str, Any]]:
+def plain_net(
+    net: nn.Module, card: dict[str, Any], *, without: Sequence[str] = ()
+) -> tuple[nn.Module, dict[str, Any]]:
     """Return the net that answers the same with ordinary layers only, and its card.
 
     Symmetric layers become ordinary ones, which all engines can compute. The move head of a value
-    net is dropped: it serves training only.
+    net is dropped: it serves training only. So are the heads named in `without`, such as `reply`.
     """
-    answering = plain_card(card)
+    answering = plain_card(card, without=without)
     if answering == card:
         return net, card
     plain = make_net(answering)
@@ -36,17 +39,21 @@ def plain_net(net: nn.Module, card: dict[str, Any]) -> tuple[nn.Module, dict[str
     return plain, answering
 
 
-def plain_card(card: dict[str, Any]) -> dict[str, Any]:
-    return {key: False if key in ("symmetric", "moves") else value for key, value in card.items()}
+def plain_card(card: dict[str, Any], *, without: Sequence[str] = ()) -> dict[str, Any]:
+    plain = {key: False if key in ("symmetric", "moves") else value for key, value in card.items()}
+    if "heads" in card and set(without) & set(card["heads"]):
+        plain["heads"] = [name for name in card["heads"] if name not in without]
+    return plain
 
 
 def count_weights(net: nn.Module) -> int:
     return sum(weight.numel() for weight in net.parameters())
 
 
-def count_plain_weights(net: nn.Module) -> int:
+def count_plain_weights(net: nn.Module, *, without: Sequence[str] = ()) -> int:
     """Return how many weights `plain_net` would have."""
     state = plain_state(net)
+    dropped = ("moves.", *(f"heads.{name}." for name in without))
     return sum(
-        state[name].numel() for name, _ in net.named_parameters() if not name.startswith("moves.")
+        state[name].numel() for name, _ in net.named_parameters() if not name.startswith(dropped)
     )

@@ -8,18 +8,20 @@ of a program that does not end.
 from typing import Any
 
 from data.base.errors import Mistake
-from data.features.feature_set import KOMI_PLANES
 from data.game.coords import MAX_SIZE
 
 # The logit that a pattern policy gives to moves that are illegal or fill an own eye. It is finite
 # because people have played the latter.
 UNLIKELY = -20.0
 
+# 50 planes: older value nets count two uniform planes among their 48 stored ones
 MOST = {
-    "planes": KOMI_PLANES, "size": MAX_SIZE, "layers": 1000, "blocks": 1000,
+    "planes": 50, "size": MAX_SIZE, "layers": 1000, "blocks": 1000,
     "filters": 1 << 16, "hidden": 1 << 16, "units": 1 << 16,
     "arounds": 1 << 30, "responses": 1 << 30, "shapes": 1 << 30,
 }  # fmt: skip
+LISTS = ("uniform", "heads")  # of names
+LONGEST = 16
 
 
 def check_limits(card: dict[str, Any]) -> None:
@@ -29,3 +31,8 @@ def check_limits(card: dict[str, Any]) -> None:
             raise Mistake(
                 f"{name}={ascii(card[name])[:20]} of a net: a whole number up to {most:,}"
             )
+    for name in LISTS:
+        found = card.get(name, [])
+        words = isinstance(found, list | tuple) and all(isinstance(word, str) for word in found)
+        if not words or len(found) > LONGEST:
+            raise Mistake(f"{name}={ascii(found)[:20]} of a net: a list of names")

@@ -15,6 +15,9 @@ NETS = {
     "ResidualPolicyNet": "policy_net",
     "ValueNet": "value_net",
     "ResidualValueNet": "value_net",
+    "DualNet": "dual_net",
+    "ZeroNet": "zero_net",
+    "SmallZeroNet": "zero_net",
     "PatternNet": "pattern_net",
 }  # short name: module in this folder
 PACKAGES = ("models", "lambdago")  # where a `_target_` with dots may begin

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from data.features.evaluation import POLICY
 from data.patterns.files import PatternWeights
 from data.patterns.vocabulary import KINDS, PatternError, Words, first_of_slots
 from models.nets.limits import UNLIKELY
@@ -19,6 +20,7 @@ from models.nets.limits import UNLIKELY
 class PatternNet(nn.Module):
     """`arounds`, `responses` and `shapes` count the words; `take_words` sets the words."""
 
+    answers = (POLICY,)
     input_kind = "patterns"  # and not planes
 
     def __init__(

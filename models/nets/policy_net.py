@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from data.base.errors import Mistake
+from data.features.evaluation import POLICY
 from data.features.feature_set import COLOUR_PLANES
 from models.nets.blocks import PointBias, PointHead, Tower, as_floats
 
@@ -18,6 +19,7 @@ class PolicyNet(nn.Module):
     `layers` counts all of them. There is no batch norm.
     """
 
+    answers = (POLICY,)
     any_size = True  # answers for smaller boards than it was made for, too
 
     def __init__(self, planes: int = 48, filters: int = 192, layers: int = 13, size: int = 19):
@@ -47,6 +49,7 @@ class ResidualPolicyNet(nn.Module):
     multiples of 8.
     """
 
+    answers = (POLICY,)
     any_size = True
 
     def __init__(

@@ -133,6 +133,24 @@ class SymmetricSum(nn.Module):
         return function(x, self.plain_weight(), self.bias)
 
 
+class SymmetricSpread(nn.Module):
+    """From numbers that are invariant to features whose eight orientations get the same."""
+
+    def __init__(self, inputs: int, outputs: int):
+        super().__init__()
+        self.outputs = outputs
+        self.weight = nn.Parameter(torch.zeros(outputs // SIDES, inputs))
+
+    def plain_weight(self, weight: Tensor | None = None) -> Tensor:
+        return (self.weight if weight is None else weight).repeat_interleave(SIDES, 0)
+
+    def folded(self, plain: Tensor) -> Tensor:
+        return plain.reshape(-1, SIDES, plain.shape[1]).mean(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.linear(x, self.plain_weight())
+
+
 class SymmetricNorm(nn.BatchNorm2d):
     """Batch norm with one scale and shift for the eight orientations of a feature.
 
@@ -162,12 +180,15 @@ class SymmetricNorm(nn.BatchNorm2d):
         )
 
 
+WEIGHTED = (SymmetricConv, SymmetricSum, SymmetricSpread)  # have a weight in eight places
+
+
 def plain_state(net: nn.Module) -> dict[str, Tensor]:
     """Return the state of the net with ordinary layers that computes the same."""
     state = dict(net.state_dict())
     with torch.no_grad():
         for name, layer in net.named_modules():
-            if isinstance(layer, SymmetricConv | SymmetricSum):
+            if isinstance(layer, WEIGHTED):
                 weight = layer.plain_weight()
                 state[f"{name}.weight"] = (
                     weight.flatten(1) if isinstance(layer, SymmetricLinear) else weight
@@ -211,7 +232,7 @@ def folded_state(net: nn.Module, plain: Mapping[str, Tensor]) -> dict[str, Tenso
 
     for name, layer in net.named_modules():
         weight, bias = f"{name}.weight", f"{name}.bias"
-        if isinstance(layer, SymmetricConv | SymmetricSum):
+        if isinstance(layer, WEIGHTED):
             fold(weight, weight in plain and has_shape(plain[weight], layer), layer)
         if isinstance(layer, SymmetricLinear):
             fold(bias, bias in plain and len(plain[bias]) == layer.outputs, layer)
@@ -221,7 +242,7 @@ def folded_state(net: nn.Module, plain: Mapping[str, Tensor]) -> dict[str, Tenso
     return state
 
 
-def has_shape(plain: Tensor, layer: SymmetricConv | SymmetricSum) -> bool:
+def has_shape(plain: Tensor, layer: SymmetricConv | SymmetricSum | SymmetricSpread) -> bool:
     """Whether the layer's W has this shape; a layer that lifts may have more or fewer planes."""
     shape = layer.plain_weight().shape[: plain.ndim]
     lifts = isinstance(layer, SymmetricConv) and layer.lift

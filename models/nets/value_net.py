@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from data.base.errors import Mistake
+from data.features.evaluation import VALUE
 from data.features.feature_set import COLOUR_PLANES, KOMI_PLANES, NO_KOMI
 from models.nets.blocks import PointHead, Tower, ValueHead, as_floats
 from models.nets.policy_net import start_plain
@@ -17,6 +18,8 @@ from models.nets.policy_net import start_plain
 
 class ValueNet(nn.Module):
     """The paper's: the policy net's layers and one more, 1x1 to one map, 256 units, tanh."""
+
+    answers = (VALUE,)
 
     def __init__(
         self,
@@ -63,6 +66,7 @@ class ResidualValueNet(nn.Module):
       learned. This serves training only; exported files are without it.
     """
 
+    answers = (VALUE,)
     any_size = True  # answers for smaller boards than it was made for, too
 
     def __init__(

@@ -18,10 +18,11 @@ def find_dataset(path: str | None, config: dict[str, Any]) -> DatasetFile:
 
 def open_dataset(path: str | None, config: dict[str, Any], card: Card) -> DatasetFile:
     """Open the dataset. Raises a `Mistake` if the net can't be compared on it."""
-    from data.loading.loader import check_planes
-
     file = find_dataset(path, config)
-    check_planes(file, len(card.planes))
+    if file.layout != "packed":
+        raise ExportError(
+            f"{file.path}: layout={file.layout} has no packed planes; build it with layout=packed"
+        )
     # A net may fit smaller boards, but is calibrated and compared on those it was trained on.
     if file.size != card.size:
         raise ExportError(

@@ -13,12 +13,12 @@ from models.answering.inference import unpack
 from models.exporting.int8 import to_int8
 from models.exporting.onnx import to_onnx
 from models.exporting.parity import Line, by_file, check_agreement, compare
-from models.exporting.sample import sample
+from models.exporting.sample import sample, with_conditions
 from models.exporting.weights import to_safetensors
 from models.files.accuracy import read_accuracy
-from models.files.card import SUFFIXES, Card, ExportError, describe, write_card
+from models.files.card import SUFFIXES, Card, ExportError, describe, what_is_wrong, write_card
 from models.files.mean import mean_of
-from models.files.open import Opened, open_weights
+from models.files.open import Opened, card_of, open_weights
 from models.files.provenance import (
     CHECKSUM,
     about_compute,
@@ -46,9 +46,11 @@ def export_net(options: Options) -> Exported:
     card = opened.card
     # exported again, a net keeps the checksum that it was given first
     weights = card.made.get(CHECKSUM) or checksum(opened.net.state_dict())
+    opened = without_heads(opened, options.without or ())
+    card = assuming(opened.card, options)
     with closing(open_dataset(options.dataset, opened.config, card)) as file:
         accuracy = (
-            read_accuracy(options.evaluation, card.kind, weights, list(options.checkpoint))
+            read_accuracy(options.evaluation, card.answers, weights, list(options.checkpoint))
             if options.evaluation
             else {}
         )
@@ -67,6 +69,35 @@ def export_net(options: Options) -> Exported:
             made=about_versions(weights),
         )
         return write_and_compare(replace(opened, card=card), before, file, paths, options)
+
+
+def without_heads(opened: Opened, names: tuple[str, ...]) -> Opened:
+    """Return the net without some of its answers. Raises `ExportError` if none would be left."""
+    from models.nets.build import plain_net
+
+    card = opened.card
+    if wrong := [name for name in names if name not in card.answers or "heads" not in card.net]:
+        raise ExportError(f"without={wrong[0]}: the net has {', '.join(card.answers)}")
+    if set(names) == set(card.answers):
+        raise ExportError(f"without={list(names)}: no answer is left")
+    if not names:
+        return opened
+    net, arguments = plain_net(opened.net, card.net, without=names)
+    fewer = card_of(net.eval(), arguments, card.size, name=card.name, inputs=card.inputs)
+    card = replace(
+        card, kind=fewer.kind, answers=fewer.answers, net=fewer.net, weights=fewer.weights
+    )
+    return replace(opened, net=net, card=card)
+
+
+def assuming(card: Card, options: Options) -> Card:
+    """Return the card with the conditions to play under. Raises `ExportError`."""
+    if not options.assume.words:
+        return card
+    card = replace(card, assume=card.assume | options.assume.words)
+    if problem := what_is_wrong(card):
+        raise ExportError(f"assume: {problem}")
+    return card
 
 
 def with_compute(opened: Opened) -> Opened:
@@ -100,7 +131,7 @@ def write_and_compare(
     with TemporaryDirectory(prefix=atomic.PREFIX, dir=options.folder) as folder:
         waiting = {kind: Path(folder) / path.name for kind, path in paths.items()}
         card = write_files(opened.net, opened.card, file, waiting, options)
-        positions = sample(file, "validation", options.parity, options.seed)
+        positions = sample(file, "validation", options.parity, options.seed, card.inputs)
         lines = compare(opened.net, card, waiting, positions, options.batches, options.threads)
         check_agreement(lines, options.agreement)
         card = replace(card, files=before.files | card.files, parity=before.parity | by_file(lines))
@@ -119,11 +150,10 @@ def write_files(
     if "onnx" in paths or "int8" in paths:
         contents["onnx"] = to_onnx(net, card)
     if "int8" in paths:
-        packed, to_play, komi = sample(file, "train", options.calibration, options.seed)
-        planes = unpack(packed, to_play, card, komi=komi)
-        contents["int8"] = to_int8(
-            contents["onnx"], planes.reshape(-1, card.size, card.size, len(card.planes)), card
-        )
+        positions = sample(file, "train", options.calibration, options.seed, card.inputs)
+        positions = with_conditions(positions, card.conditions, options.seed)
+        planes = unpack(positions, card.inputs).reshape(-1, card.size, card.size, len(card.planes))
+        contents["int8"] = to_int8(contents["onnx"], planes, card)
     written = [kind for kind in contents if kind in paths]
     for kind in written:
         paths[kind].write_bytes(contents[kind])

@@ -41,7 +41,7 @@ def export_patterns(options: Options, path: Path) -> ExportedPatterns:
             "data": about_games(file, config, patterns.kind) | options.noted,
             "compute": about_compute(config, opened.steps or 0),
             "accuracy": read_accuracy(
-                options.evaluation, "policy", weights, list(options.checkpoint)
+                options.evaluation, ("policy",), weights, list(options.checkpoint)
             )
             if options.evaluation
             else {},

@@ -147,7 +147,7 @@ class Material:
         return (np.random.default_rng(0).random((64, 19, 19, 48)) < 0.1).astype(np.uint8)
 
     @cached_property
-    def int8_net(self) -> Callable[[np.ndarray], np.ndarray]:
+    def int8_net(self) -> Callable[[np.ndarray], dict[str, np.ndarray]]:
         """A policy net of the paper's kind with 6 layers of 64 filters, 224,937 weights, as random
         as it is born: in int8.
         """
