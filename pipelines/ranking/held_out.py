@@ -54,7 +54,7 @@ def draw_sample(
     place[games] = np.arange(len(games))
     sums = np.zeros((len(games), 2, len(ranks)))
     moves = np.zeros((len(games), 2), np.int64)
-    reader = PositionReader(file, net.face.features)
+    reader = PositionReader(file, net.face)
     same = options.opponent == "same"
     done = 0
     watch(done, len(rows))
@@ -98,7 +98,7 @@ def measure(
     at = nearest((fitted or tested).rank, ranks)
     mean = float(steps((fitted or tested).rank).mean())
     ways = {}
-    priors = {"all ranks alike": None}
+    priors: dict[str, np.ndarray | None] = {"all ranks alike": None}
     if fitted is not None:
         priors["ranks as common as there"] = shares(at, len(ranks))
     for name, prior in priors.items():

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from data.features.evaluation import Evaluation, Face, Positions
+from data.features.feature_set import ALPHAGO48
 from data.game.board import Board
 from mcts.rollouts.policy import PolicyRollouts, RolloutPolicy
 from mcts.rollouts.uniform import UniformRollouts
@@ -41,13 +43,12 @@ class FreeRollouts(UniformRollouts):
 class SlowNet:
     """A policy net that takes its time on another processor, and has no opinion."""
 
-    name = "slow"
+    face = Face("slow", ALPHAGO48, 2, 19, frozenset({"policy"}))
 
-    def answer_packed(
-        self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None
-    ) -> np.ndarray:
+    def evaluate(self, positions: Positions) -> Evaluation:
         time.sleep(NET_SECONDS)
-        return np.full((len(packed), packed.shape[1]), -np.log(packed.shape[1]), np.float32)
+        moves = positions.packed.shape[1] + 1
+        return Evaluation(policy=np.full((len(positions), moves), -np.log(moves), np.float32))
 
 
 @benchmark("tree alone, answers that cost nothing, 19x19, one core", "simulations/s", 100_000)
