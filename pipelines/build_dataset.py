@@ -1,4 +1,4 @@
-"""From archives of game records to one HDF5 of 48-plane positions.
+"""From archives of game records to one HDF5 of positions as planes.
 
 python pipelines/build_dataset.py source=games/ output=datasets/kgs.h5
 """

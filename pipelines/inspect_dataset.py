@@ -18,6 +18,7 @@ from data.dataset.rows import Rows, open_dataset
 from data.dataset.summary import summarise
 from pipelines.dataset.counts import show_summary
 from pipelines.dataset.inspect_options import InspectOptions
+from pipelines.drawing.text_boards import feature_names
 from pipelines.shell.configuration import plain
 from pipelines.shell.console import console
 from pipelines.shell.options import read
@@ -39,6 +40,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
 def inspect(rows: Rows, options: InspectOptions) -> dict[str, Any]:
     """Show a sample, a verdict and a list of games; counts if nothing of these is asked for."""
     rows.bounds(options.split)  # raises for a split that there is not
+    feature_names(options.planes, rows.file.features)  # raises for a plane that there is not
     seed = options.seed if options.seed is not None else secrets.randbits(31)
     found: dict[str, Any] = {}
     if options.sample is not None:

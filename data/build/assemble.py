@@ -45,16 +45,21 @@ def assemble(
             config=describe(options),
             sources=sources,
             version=version(),
+            features=options.features,
+            passes=options.games.passes,
         )
         new.file.attrs["split_games"] = json.dumps(splits)
         new.file.attrs["split_rows"] = json.dumps(rows)
         for _ in copy_games(new.file.create_group("games"), plan):
             new.check()
         if options.layout == "plain":
-            copies = plain.write(new.file, rows, options.size, encoded, options.augment == "all")
+            augment = options.augment == "all"
+            copies = plain.write(new.file, rows, options.size, options.features, encoded, augment)
         else:
             positions = new.file.create_group("positions")
-            layout.create_positions(positions, plan.positions, options.size, options.level)
+            layout.create_positions(
+                positions, plan.positions, options.size, options.level, options.features
+            )
             copies = copy_positions(positions, encoded)
         for copied in copies:
             new.check()

@@ -44,7 +44,7 @@ def build(options: BuildOptions, progress: Progress) -> Report:
     if options.output.exists() and not options.overwrite:
         return find_finished(options, sources, progress)
     started = time.perf_counter()
-    compiling = prepare_kernels(progress)
+    compiling = prepare_kernels(progress, options.features)
     with interrupts.held(), WorkFolder(options.output) as folder:
         # another build may have finished in the meantime
         if options.overwrite or not options.output.exists():

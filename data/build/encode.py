@@ -19,8 +19,8 @@ from data.build.plan import Plan
 from data.build.work_folder import WorkFolder
 from data.dataset import game_table
 from data.dataset.layout import CHUNK, POSITION_COLUMNS, create_column, planes_filter
-from data.features.alphago48 import GameEncoder
-from data.features.feature_set import ROW_BYTES
+from data.features.encoders import game_encoder_of
+from data.features.feature_set import ALPHAGO48, FeatureSet
 from data.hdf5.new_file import new_file
 
 AT_ONCE = 16  # chunks that are packed between two looks at what else has happened
@@ -42,6 +42,8 @@ class EncodeTask:
     level: int
     chunk: int  # rows in a chunk of the final file
     made_from: str = ""  # a hash of the games
+    features: FeatureSet = ALPHAGO48
+    passes: bool = False
 
 
 # --- handing out the work
@@ -84,6 +86,8 @@ def encode_task(options: BuildOptions, plan: Plan, path: Path, first_row: int) -
         skip=first_row - int(plan.first_row[first]),
         level=options.level,
         chunk=min(CHUNK, plan.positions),
+        features=options.features,
+        passes=options.games.passes,
     )
 
 
@@ -123,14 +127,15 @@ def encode_rows(task: EncodeTask) -> dict[str, np.ndarray]:
     """Planes and labels of the task's rows, in order."""
     rows = task.stop_row - task.first_row
     columns = {name: np.zeros(rows, dtype) for name, dtype in POSITION_COLUMNS.items()}
-    columns["planes"] = np.zeros((rows, task.size**2, ROW_BYTES), np.uint8)
-    encoder = GameEncoder(task.size)
+    columns["planes"] = np.zeros((rows, task.size**2, task.features.row_bytes), np.uint8)
+    encoder = game_encoder_of(task.features, task.size)
     at, game, skip = 0, task.first_game, task.skip
     for table in tables_of(task):
         for i in range(len(table["split"])):
             interrupts.check()
             record = game_table.record_of(table, i, task.size)
-            written = encoder.encode(record, columns["planes"][at:], columns["ply"][at:], skip=skip)
+            planes, plies = columns["planes"][at:], columns["ply"][at:]
+            written = encoder.encode(record, planes, plies, skip=skip, passes=task.passes)
             own = slice(at, at + written)
             plies = columns["ply"][own]
             columns["move"][own] = record.moves[plies]

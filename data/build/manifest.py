@@ -17,6 +17,7 @@ from typing import Any
 from data.build.options import BuildError, BuildOptions
 from data.dataset.file import read_attributes
 from data.dataset.layout import SCHEMA
+from data.features.feature_set import ALPHAGO48
 from data.sources import find
 from data.sources.find import Source
 
@@ -44,6 +45,7 @@ def make_manifest(options: BuildOptions, sources: list[Source]) -> Manifest:
 def describe(options: BuildOptions) -> dict[str, Any]:
     """The configuration that the dataset stores, as plain values."""
     config = {
+        "features": options.features.name,
         "games": asdict(options.games),
         "limits": asdict(options.limits),
         "damaged": options.damaged,
@@ -91,6 +93,10 @@ def compare_with_finished(output: Path, manifest: Manifest) -> dict[str, Any]:
     """
     held = read_attributes(output)
     config = json.loads(held["config"])
+    # files of before there was a choice
+    config.setdefault("features", ALPHAGO48.name)
+    if isinstance(config.get("games"), dict):
+        config["games"].setdefault("passes", False)
     found = {"config": without(config, NOT_IN_RESULT), "sources": json.loads(held["sources"])}
     wanted = {"config": without(manifest["config"], NOT_IN_RESULT), "sources": manifest["sources"]}
     refuse_difference(output, found, wanted)

@@ -9,6 +9,7 @@ from pathlib import Path
 from data.base.errors import Mistake
 from data.build.executors import Executor
 from data.dataset.layout import CHUNK
+from data.features.feature_set import ALPHAGO48, FeatureSet
 from data.game.coords import MAX_SIZE, MIN_SIZE
 from data.records.filters import Filters
 from data.records.replay import Illegal
@@ -40,6 +41,7 @@ class GameOptions:
     illegal: Illegal = "keep"
     validation: float = 0.05
     test: float = 0.05
+    passes: bool = False  # whether passes have rows, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class BuildOptions:
     sources: tuple[str, ...]
     output: Path
     games: GameOptions = field(default_factory=GameOptions)
+    features: FeatureSet = ALPHAGO48
     limits: Limits = field(default_factory=Limits)
     damaged: str = "stop"  # an archive that can't be read to its end: stop, or keep what was read
     layout: str = "packed"  # or plain
@@ -91,6 +94,8 @@ class BuildOptions:
                 "augment=all goes with layout=plain; "
                 "packed rows are turned when they are read, for nothing"
             )
+        if self.games.passes and self.layout == "plain":
+            return "passes=true goes with layout=packed: plain moves are a row and a column"
         if self.damaged not in ("stop", "keep"):
             return f"damaged={self.damaged}: stop or keep is possible"
         return ""

@@ -24,9 +24,10 @@ from data.build.parts import Progress
 from data.build.report import Rejects
 from data.build.work_folder import WorkFolder
 from data.dataset import plain
+from data.features.feature_set import ALPHAGO48
 from data.records.splits import SPLITS
 
-PROJECTED_BYTES = 60  # of a position on disk at 19x19; measured: see the README
+PROJECTED_BYTES = 60  # of 48 planes on disk at 19x19; measured: see the README
 
 # What a plan is made of: one entry a game that was read.
 COLUMNS = {
@@ -158,8 +159,9 @@ def choose(games: dict[str, np.ndarray], most: int | None) -> tuple[np.ndarray, 
 def check_space(options: BuildOptions, plan: Plan, folder: WorkFolder, progress: Progress) -> None:
     """Tell how large the file will be. Raises `DiskFull` now if the disk can't hold it."""
     scale = options.size**2 / 361
-    parts = plan.positions * PROJECTED_BYTES * scale
-    bytes_a_position = plain.PROJECTED_BYTES * (8 if options.augment == "all" else 1)
+    share = options.features.planes / ALPHAGO48.planes
+    parts = plan.positions * PROJECTED_BYTES * scale * share
+    bytes_a_position = plain.PROJECTED_BYTES * share * (8 if options.augment == "all" else 1)
     whole = plan.positions * bytes_a_position * scale if options.layout == "plain" else parts
     done = sum(path.stat().st_size for path in folder.path.glob("positions-*.h5"))
     needed = whole + max(0, parts - done)

@@ -148,7 +148,7 @@ def confirm_sources(options: BuildOptions, sources: list[Source], manifest: Mani
 def read_part(task: ReadTask) -> Counts:
     """Make a part of games."""
     games, origins, rejects = read_wanted(task)
-    positions = np.array([count_positions(game) for game in games], np.int32)
+    positions = np.array([count_positions(game, task.options.passes) for game in games], np.int32)
     counts = {"games": len(games), "positions": int(positions.sum()), "rejects": len(rejects)}
     labels = list(dict.fromkeys(label for label, _ in task.members))
     numbers = {label: number for number, label in enumerate(labels)}  # for games_per_source

@@ -28,8 +28,8 @@ from data.dataset.games import Games
 from data.dataset.layout import FLAT_COLUMNS, GAME_COLUMNS, SETUP_COLUMNS, DatasetError
 from data.dataset.positions import read_rows
 from data.dataset.rows import Rows, to_points
-from data.features.alphago48 import GameEncoder, unpack
-from data.features.feature_set import ROW_BYTES, plane_names
+from data.features.encoders import game_encoder_of
+from data.features.packing import unpack
 from data.game import symmetry
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, to_gtp
 from data.game.legality_kernels import SOUND
@@ -222,14 +222,15 @@ def check_labels(rows: Rows) -> Problems:
     offset, first_row, winner = games["offset"][:], games["first_row"][:], games["winner"][:]
     for a, z in blocks(offset):
         moves, colours = (games[name][offset[a] : offset[z]] for name in ("moves", "colours"))
-        played = np.flatnonzero(moves != PASS)
+        played = np.arange(len(moves)) if rows.file.passes else np.flatnonzero(moves != PASS)
         game = np.repeat(np.arange(a, z), np.diff(offset[a : z + 1]))[played]
         wrong = np.flatnonzero(
             np.bincount(game - a, minlength=z - a) != np.diff(first_row[a : z + 1])
         )
         for k in wrong + a:
             count = first_row[k + 1] - first_row[k]
-            yield f"game {k} has {count} rows, but another number of moves that are no pass"
+            what = "moves" if rows.file.passes else "moves that are no pass"
+            yield f"game {k} has {count} rows, but another number of {what}"
         if len(wrong):
             continue  # rows and moves of this block can't be laid side by side
         expected = {
@@ -326,22 +327,25 @@ def expected_planes(
 
     `skips` are the positions, increasing; `turns` the symmetry of each.
     """
+    features, passes = rows.file.features, rows.file.passes
     first, count = skips[0], skips[-1] - skips[0] + 1
-    packed = np.zeros((count, record.size**2, ROW_BYTES), np.uint8)
+    packed = np.zeros((count, record.size**2, features.row_bytes), np.uint8)
     plies = np.zeros(count, np.int16)
-    GameEncoder(record.size).encode(record, packed, plies, skip=first)
+    encoder = game_encoder_of(features, record.size)
+    encoder.encode(record, packed, plies, skip=first, passes=passes)
     chosen = packed[np.array(skips) - first]
     sources = symmetry.backward(record.size)[np.array(turns), : record.size**2]  # [rows, points]
     turned = np.take_along_axis(chosen, sources[:, :, None].astype(np.int64), axis=1)
-    return unpack(turned, record.size) if rows.plain else turned
+    return unpack(turned, record.size, features.planes) if rows.plain else turned
 
 
 def describe_difference(rows: Rows, found: np.ndarray, expected: np.ndarray) -> str:
     """Which planes, and where."""
+    names = rows.file.features.plane_names
     ours, theirs = (
-        planes if rows.plain else unpack(planes, rows.size) for planes in (found, expected)
+        planes if rows.plain else unpack(planes, rows.size, len(names))
+        for planes in (found, expected)
     )
-    names = plane_names()
     parts = []
     for plane in np.flatnonzero((ours != theirs).reshape(len(names), -1).any(axis=1)):
         points = np.flatnonzero(ours[plane] != theirs[plane])

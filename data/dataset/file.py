@@ -27,7 +27,7 @@ from data.dataset.layout import (
     SETUP_COLUMNS,
     DatasetError,
 )
-from data.features.feature_set import PLANES, ROW_BYTES, plane_names
+from data.features.feature_set import ALPHAGO48, FEATURE_SETS, FeatureSet
 from data.features.uniform import Known, source_codes
 from data.game.coords import MAX_SIZE, MIN_SIZE
 from data.hdf5 import containment
@@ -53,6 +53,8 @@ class DatasetFile:
         try:
             self.size = int(self.attributes["size"])
             self.layout = str(self.attributes["layout"])
+            self.features = set_of(self.attributes)
+            self.passes = bool(self.attributes.get("passes", False))  # whether passes have rows
             self.split_rows, self.split_games = (
                 read_bounds(self.attributes[name]) for name in ("split_rows", "split_games")
             )
@@ -107,7 +109,8 @@ class DatasetFile:
             name: (dtype, (rows,)) for name, dtype in POSITION_COLUMNS.items()
         }
         return Columns(
-            self.half("positions"), layout | {"planes": (np.uint8, (rows, points, ROW_BYTES))}
+            self.half("positions"),
+            layout | {"planes": (np.uint8, (rows, points, self.features.row_bytes))},
         )
 
     @property
@@ -118,7 +121,7 @@ class DatasetFile:
             name: (dtype, (rows,)) for name, dtype in PLAIN_COLUMNS.items()
         }
         layout |= {
-            "states": (np.uint8, (rows, PLANES, self.size, self.size)),
+            "states": (np.uint8, (rows, self.features.planes, self.size, self.size)),
             "actions": (np.uint8, (rows, 2)),
         }
         return Columns(self.file, layout)
@@ -291,18 +294,22 @@ def what_differs(attributes: dict[str, Any]) -> str:
             f"schema {int(attributes['schema'])}, this program reads schema {SCHEMA}; "
             "build the dataset again"
         )
-    theirs, ours = list(map(str, json.loads(attributes["planes"]))), plane_names()
+    name = str(attributes.get("feature_set", ALPHAGO48.name))
+    if name not in FEATURE_SETS:
+        return f"features={name}, this program knows {', '.join(FEATURE_SETS)}; build it again"
+    theirs, ours = tuple(map(str, json.loads(attributes["planes"]))), set_of(attributes).plane_names
     if theirs != ours:
-        first = next(
-            (k for k, names in enumerate(zip(theirs, ours, strict=False)) if names[0] != names[1]),
-            len(theirs),
-        )
-        a, b = (f"{len(names)} ({', '.join(names[: first + 2])})" for names in (theirs, ours))
+        a, b = (f"{len(names)} ({', '.join(names)})" for names in (theirs, ours))
         return (
-            f"other planes than this program's: it has {a}, this program {b}; "
+            f"other planes than this program's {name}: it has {a}, this program {b}; "
             "build the dataset again"
         )
     return ""
+
+
+def set_of(attributes: dict[str, Any]) -> FeatureSet:
+    """The feature set of a file; files of before there were several do not name theirs."""
+    return FEATURE_SETS[str(attributes.get("feature_set", ALPHAGO48.name))]
 
 
 def check_source(source: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from data.records.splits import SPLITS
 
 HEADER = (
     "game", "source", "black", "black_rank", "white", "white_rank", "komi", "handicap", "rules",
-    "result", "date", "event", "moves", "split",
+    "result", "date", "event", "server", "moves", "split",
 )  # fmt: skip
 FORMULA = ("=", "+", "-", "@")
 
@@ -50,6 +50,7 @@ def lines(rows: Rows) -> Iterator[list[str]]:
         "result",
         "date",
         "event",
+        "server",
     )
     columns = [file.column(name).tolist() for name in (*names, "split")]
     for game, values in enumerate(zip(*columns, strict=True)):
@@ -65,13 +66,14 @@ def lines(rows: Rows) -> Iterator[list[str]]:
             result,
             date,
             event,
+            server,
             split,
         ) = values
         yield [
             str(game), cell(source),
             cell(black), from_rank(black_rank), cell(white), from_rank(white_rank),
             f"{komi:g}" if komi == komi else "", str(handicap), cell(rules), cell(result),
-            cell(date), cell(event),
+            cell(date), cell(event), cell(server),
             str(moves[game]), SPLITS[split] if split < len(SPLITS) else str(split),
         ]  # fmt: skip
 

@@ -10,10 +10,13 @@
       setup_offset int64 (g+1)
       first_row    int64 (g+1)  game i has the rows first_row[i]:first_row[i+1] of positions
       ...                       a column for each entry of GAME_COLUMNS
-    positions/                  one row a move that is no pass, in the order of games and plies
+    positions/                  one row a move, in the order of games and plies; a pass has a row
+                                only if the attribute `passes` is true
       planes       uint8 (n, points, 6)
-                                Zstandard; bit 7 - p % 8 of byte p // 8 of a point is plane p
-      move         int16 (n)    0..360
+                                Zstandard; bit 7 - p % 8 of byte p // 8 of a point is plane p; the
+                                attribute `feature_set` names the planes, `alphago48` where it is
+                                missing; the other sets have 2 bytes a point
+      move         int16 (n)    0..360, 361 is pass
       outcome      int8 (n)     +1 the player to move won, -1 lost, 0 unknown or drawn
       to_play      int8 (n)     +1 Black, -1 White
       game         int32 (n)    row in games
@@ -21,7 +24,7 @@
 
 With `layout=plain` there are these instead of positions/, for readers without this program:
 
-    states   uint8 (N, 48, size, size)   one byte a bit, gzip
+    states   uint8 (N, 48, size, size)   one byte a bit, gzip; 16 planes of the other sets
     actions  uint8 (N, 2)                row and column of the move
     outcomes, to_play, game, ply, symmetry
 
@@ -41,7 +44,7 @@ import hdf5plugin
 import numpy as np
 
 from data.base.errors import Mistake
-from data.features.feature_set import FEATURES, PLANES, ROW_BYTES, plane_names
+from data.features.feature_set import ALPHAGO48, FeatureSet
 
 SCHEMA = 1
 CHUNK = 256  # positions; one chunk is what the loader reads at once
@@ -104,15 +107,25 @@ def column_filter() -> Any:
 
 
 def write_identification(
-    file: h5py.File, *, size: int, layout: str, config: dict[str, Any], sources: Any, version: str
+    file: h5py.File,
+    *,
+    size: int,
+    layout: str,
+    config: dict[str, Any],
+    sources: Any,
+    version: str,
+    features: FeatureSet = ALPHAGO48,
+    passes: bool = False,
 ) -> None:
     """Write the attributes of the root."""
     file.attrs["schema"] = SCHEMA
     file.attrs["size"] = size
     file.attrs["layout"] = layout
-    file.attrs["planes"] = json.dumps(plane_names())
-    file.attrs["plane_count"] = PLANES
-    file.attrs["features"] = json.dumps([[f.name, f.planes, f.meaning] for f in FEATURES])
+    file.attrs["feature_set"] = features.name
+    file.attrs["planes"] = json.dumps(features.plane_names)
+    file.attrs["plane_count"] = features.planes
+    file.attrs["features"] = json.dumps([[f.name, f.planes, f.meaning] for f in features.features])
+    file.attrs["passes"] = passes
     file.attrs["config"] = json.dumps(config, sort_keys=True)
     file.attrs["sources"] = json.dumps(sources)
     file.attrs["version"] = version
@@ -122,15 +135,17 @@ def write_identification(
     )
 
 
-def create_positions(group: h5py.Group, rows: int, size: int, level: int) -> None:
+def create_positions(
+    group: h5py.Group, rows: int, size: int, level: int, features: FeatureSet = ALPHAGO48
+) -> None:
     """Create empty columns of fixed size. `planes` takes whole chunks, written in order."""
     points = size * size
     chunk = max(1, min(CHUNK, rows))
     group.create_dataset(
         "planes",
-        (rows, points, ROW_BYTES),
+        (rows, points, features.row_bytes),
         np.uint8,
-        chunks=(chunk, points, ROW_BYTES),
+        chunks=(chunk, points, features.row_bytes),
         **planes_filter(level),
     )
     for name, dtype in POSITION_COLUMNS.items():

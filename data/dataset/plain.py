@@ -1,6 +1,6 @@
 """`layout=plain`: positions as bytes, for readers that use h5py without this program.
 
-    states    uint8 (N, 48, size, size)   gzip
+    states    uint8 (N, planes, size, size)   gzip; the stored planes of the set
     actions   uint8 (N, 2)                row and column, as in states[i, plane, row, column]
     outcomes, to_play, game, ply          as in the packed layout
     symmetry  uint8 (N)                   see `symmetry.py`
@@ -18,8 +18,8 @@ import h5py
 import numpy as np
 
 from data.dataset.layout import create_column
-from data.features.alphago48 import unpack
-from data.features.feature_set import PLANES
+from data.features.feature_set import FeatureSet
+from data.features.packing import unpack
 from data.game import symmetry
 
 PROJECTED_BYTES = 690  # a position on disk with gzip, measured
@@ -32,6 +32,7 @@ def write(
     file: h5py.File,
     splits: dict[str, tuple[int, int]],
     size: int,
+    features: FeatureSet,
     encoded: list[Path],
     augment: bool,
 ) -> Iterator[int]:
@@ -42,7 +43,7 @@ def write(
         {name: (first * copies, stop * copies) for name, (first, stop) in splits.items()}
     )
     rows = positions * copies
-    shape = (PLANES, size, size)
+    shape = (features.planes, size, size)
     states = file.create_dataset(
         "states",
         (rows, *shape),
@@ -67,7 +68,7 @@ def write(
     for block in blocks(encoded):
         packed, moves = turn(block["planes"], block["move"], size, copies)
         stop = at + len(moves)
-        states[at:stop] = unpack(packed, size)
+        states[at:stop] = unpack(packed, size, features.planes)
         actions[at:stop] = np.stack(np.divmod(moves, size), axis=1)
         for name, packed_name in COLUMNS.items():
             file[name][at:stop] = np.repeat(block[packed_name], copies)

@@ -8,6 +8,7 @@ import numpy as np
 
 from data.dataset.file import DatasetFile
 from data.dataset.layout import CHUNK, POSITION_COLUMNS, DatasetError
+from data.game.coords import PASS
 
 
 def read_labels(
@@ -15,16 +16,18 @@ def read_labels(
 ) -> dict[str, np.ndarray]:
     """Columns of increasing rows: all but their planes, or those in `names`.
 
+    Moves are points, and `PASS` in a file with rows of passes.
+
     Raises `DatasetError` for values that can't be used as indices.
     """
     columns = {name: read_rows(file.positions[name], rows) for name in names}
     limits = {"move": file.size**2, "game": file.game_count, "ply": 1 << 15}
     for name, values in columns.items():
         least, stop = (0, limits[name]) if name in limits else (-1, 2)
-        if len(values) and (
-            values.min() < least or values.max() >= stop or (name == "to_play" and not values.all())
-        ):
-            wrong = (values < least) | (values >= stop) | ((values == 0) & (name == "to_play"))
+        wrong = (values < least) | (values >= stop) | ((values == 0) & (name == "to_play"))
+        if name == "move" and file.passes:
+            wrong &= values != PASS
+        if wrong.any():
             at = int(wrong.argmax())
             what = f"damaged, {name} of row {rows[at]:,} is {values[at]}, which is not possible"
             raise DatasetError(f"{file.path}: {what}; inspect_dataset.py verify=true tells more")

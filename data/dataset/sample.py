@@ -11,11 +11,13 @@ from data.dataset.columns import BROKEN
 from data.dataset.file import DatasetFile
 from data.dataset.layout import DatasetError
 from data.dataset.rows import InspectionError, Rows
-from data.features.alphago48 import unpack
-from data.features.feature_set import offset
+from data.features.feature_set import FeatureSet
+from data.features.packing import unpack
+from data.game import symmetry
 from data.game.coords import BLACK, PASS, WHITE
 from data.hdf5.guarded import guarded
 from data.records.record import GameRecord
+from data.records.replay import count_positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,8 @@ class Sample:
     to_play: int
     outcome: int
     symmetry: int
-    planes: np.ndarray  # uint8 [48, size, size]
+    features: FeatureSet
+    planes: np.ndarray  # uint8 [planes, size, size]
     problem: str  # how the row differs from its game, '' if it doesn't
 
     @property
@@ -43,13 +46,16 @@ class Sample:
 
     def colours(self) -> np.ndarray:
         """The board before the move as int8 [size, size]: +1 Black, -1 White."""
-        own, opponent = (self.planes[offset(name)].astype(np.int8) for name in ("own", "opponent"))
+        at = (self.features.offset(name) for name in ("own", "opponent"))
+        own, opponent = (self.planes[plane].astype(np.int8) for plane in at)
         return (own - opponent) * np.int8(self.to_play)
 
     def last_move(self) -> int | None:
-        """The point where the stone of turn 1 lies, if the move before was no pass."""
-        points = np.flatnonzero(self.planes[offset("turns_since")])
-        return int(points[0]) if len(points) == 1 else None
+        """The point of the move before, if it was no pass, turned as the planes are."""
+        if not 0 < self.ply <= len(self.record.moves):
+            return None
+        last = int(symmetry.forward(self.size)[self.symmetry, self.record.moves[self.ply - 1]])
+        return None if last == PASS else last
 
 
 def take_sample(rows: Rows, row: int) -> Sample:
@@ -67,7 +73,8 @@ def take_sample(rows: Rows, row: int) -> Sample:
         split=rows.split_of(row),
         record=record,
         symmetry=row % rows.copies,
-        planes=planes if rows.plain else unpack(planes, rows.size),
+        features=file.features,
+        planes=planes if rows.plain else unpack(planes, rows.size, file.features.planes),
         problem=find_problem(rows, row, game, record, planes),
         **columns,
     )
@@ -77,7 +84,7 @@ def check_labels(rows: Rows, row: int, columns: dict[str, int]) -> None:
     """Raise `InspectionError` for labels that can't be shown; `problem` tells of other faults."""
     allowed = {
         "game": range(rows.file.game_count),
-        "move": range(rows.size**2),
+        "move": (*range(rows.size**2), *[PASS] * rows.file.passes),
         "to_play": (BLACK, WHITE),
     }
     for name, values in allowed.items():
@@ -105,7 +112,7 @@ def find_problem(rows: Rows, row: int, game: int, record: GameRecord, planes: np
         return f"its game is damaged: {problem}"
     first = int(rows.file.games["first_row"][game])
     skip = row // rows.copies - first
-    if not 0 <= skip < int((record.moves != PASS).sum()):
+    if not 0 <= skip < count_positions(record, rows.file.passes):
         return "its game has no such row"
     expected = expected_planes(rows, record, [skip], [row % rows.copies])
     return (

@@ -12,7 +12,6 @@ import numpy as np
 from data.dataset.game_table import no_moves
 from data.dataset.layout import SCHEMA
 from data.dataset.rows import InspectionError, Rows
-from data.features.feature_set import PLANES
 from data.game.coords import PASS
 from data.records.filters import RESULT_KINDS, result_kind
 
@@ -37,7 +36,9 @@ def summarise(rows: Rows) -> dict[str, Any]:
             "layout": file.layout,
             "symmetries": rows.copies,
             "size": file.size,
-            "planes": PLANES,
+            "features": file.features.name,
+            "planes": file.features.planes,
+            "passes": file.passes,
         },
         "sources": {source["label"]: source["sha256"] for source in file.sources},
         "config": flat(file.config),
@@ -69,6 +70,7 @@ def summarise(rows: Rows) -> dict[str, Any]:
             for name, colour in (("Black", 1), ("White", -1), ("nobody or unknown", 0))
         },
         "ranks": ranks(np.concatenate([games["black_rank"][:], games["white_rank"][:]])),
+        "servers": by_count(server or "unknown" for server in file.column("server").tolist()),
         "rules": by_count(rule or "unknown" for rule in file.column("rules").tolist()),
         "moves_by_line": lines,
         "heat": heat,

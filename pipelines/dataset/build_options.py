@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from data.build.executors import Executor
 from data.build.options import BuildOptions, GameOptions, PartSizes, ValueOptions
+from data.features.feature_set import feature_set
 from data.records.filters import Filters
 from data.records.sgf import ReadOptions
 from data.sources.guard import Limits
@@ -40,6 +41,8 @@ class Options:
     filters: Filters
     value: ValueOptions
     splits: Splits
+    features: Literal["alphago48", "zero17", "zero18"]
+    passes: bool
     layout: Literal["packed", "plain"]
     augment: Literal["none", "all"]
     compression: int
@@ -66,7 +69,9 @@ def build_options(values: dict[str, Any]) -> BuildOptions:
             illegal=options.illegal,
             validation=options.splits.validation,
             test=options.splits.test,
+            passes=options.passes,
         ),
+        features=feature_set(options.features),
         limits=options.limits,
         damaged=options.damaged,
         layout=options.layout,

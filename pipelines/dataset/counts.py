@@ -26,6 +26,7 @@ def show_summary(summary: dict[str, Any]) -> None:
         ("Winners", summary["winners"]),
         ("Players' ranks", summary["ranks"]),
         ("Rules", top(summary["rules"])),
+        ("Played at", top(summary["servers"])),
     ):
         show_histogram(title, values)
     show_moves(summary)
@@ -52,7 +53,8 @@ def show_origin(summary: dict[str, Any]) -> None:
     console.print(
         f"schema {about['schema']}, made by version {visible(about['version'])}, layout "
         f"{about['layout']}{copies}, "
-        f"{about['size']}x{about['size']}, {about['planes']} planes"
+        f"{about['size']}x{about['size']}, {about['planes']} planes of {about['features']}"
+        f"{', passes have rows' if about['passes'] else ''}"
     )
     console.print(
         f"{summary['bytes'] / 1e6:,.1f} MB, {summary['bytes_a_position']:g} bytes a position, "
@@ -77,7 +79,8 @@ def show_origin(summary: dict[str, Any]) -> None:
 
 def is_minor(key: str) -> bool:
     """Whether a setting says how the work was done, not what came out, or is shown elsewhere."""
-    return key.startswith(("limits.", "parts.")) or key in ("layout", "augment", "games.read.size")
+    elsewhere = ("layout", "augment", "features", "games.passes", "games.read.size")
+    return key.startswith(("limits.", "parts.")) or key in elsewhere
 
 
 def show_splits(summary: dict[str, Any]) -> None:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pipelines.drawing.text_boards import feature_names
 from pipelines.shell.options import AtLeast, OptionError
 
 EXAMPLES = {"png": "sample.png", "sgf": "sample.sgf", "games": "games.csv"}
@@ -14,7 +13,7 @@ EXAMPLES = {"png": "sample.png", "sgf": "sample.sgf", "games": "games.csv"}
 class InspectOptions:
     dataset: str
     sample: Any  # a row or `random`; the rows of the file decide
-    planes: Any  # `feature_names` reads it
+    planes: Any  # the planes of the file decide
     png: Path | None
     sgf: Path | None
     games: Path | None
@@ -25,7 +24,6 @@ class InspectOptions:
     seed: Annotated[int, AtLeast(0)] | None
 
     def __post_init__(self) -> None:
-        feature_names(self.planes)
         for key in EXAMPLES:
             path = getattr(self, key)
             if path is None:

@@ -5,14 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.text import Text
 
 from data.base.text import visible
 from data.dataset.rows import InspectionError, Rows
 from data.dataset.sample import Sample, take_sample
-from data.game.coords import COLOUR_NAMES, to_gtp
+from data.features.uniform import Known, uniform_bytes
+from data.game.coords import COLOUR_NAMES, PASS, to_gtp
 from data.game.diagram import draw
-from data.records.metadata import from_rank
+from data.records.metadata import PROGRAM, TOURNAMENT, from_rank
 from pipelines.dataset.inspect_options import InspectOptions
 from pipelines.drawing.text_boards import feature_lines, feature_names
 from pipelines.shell.console import ascii_only, console, text_width
@@ -28,17 +30,8 @@ def show_sample(rows: Rows, options: InspectOptions, seed: int) -> dict[str, Any
     ]
     for line in facts(sample, rows):
         console.print(visible(line))
-    board = sample.colours()
-    if board.flat[sample.move] == 0:
-        board.flat[sample.move] = sample.to_play
-    console.print(f"\n{draw(board, last=sample.move)}\n")
-    console.print(
-        "X Black, O White; the move is in brackets, what it captures still "
-        f"there{last_move(sample)}\n"
-    )
-    lines = feature_lines(
-        sample.planes, feature_names(options.planes), text_width(), ascii_only=ascii_only()
-    )
+    show_board(sample)
+    lines = plane_lines(sample, options)
     if lines:
         console.print("\n".join(lines), no_wrap=True)
     if sample.problem:
@@ -58,10 +51,40 @@ def show_sample(rows: Rows, options: InspectOptions, seed: int) -> dict[str, Any
     }
 
 
+def show_board(sample: Sample) -> None:
+    """Draw the board before the move, and the move on it."""
+    board, move = sample.colours(), None if sample.move == PASS else sample.move
+    if move is not None and board.flat[move] == 0:
+        board.flat[move] = sample.to_play
+    console.print(f"\n{draw(board, last=move)}\n")
+    what = (
+        "the move is a pass"
+        if move is None
+        else "the move is in brackets, what it captures still there"
+    )
+    console.print(f"X Black, O White; {what}{last_move(sample)}\n")
+
+
+def plane_lines(sample: Sample, options: InspectOptions) -> list[str]:
+    """Return the planes that are asked for as text, then those that follow from who is to play."""
+    features = sample.features
+    names = feature_names(options.planes, features)
+    lines = feature_lines(
+        sample.planes, names, text_width(), features=features, ascii_only=ascii_only()
+    )
+    values = uniform_bytes(features.uniform, np.array([sample.to_play]), Known())[0].tolist()
+    return lines + [
+        f"{name}: {value} everywhere; no file stores it"
+        for name, value in zip(features.uniform, values, strict=True)
+        if lines
+    ]
+
+
 def facts(sample: Sample, rows: Rows) -> list[str]:
     """Return the lines that say which position of which game it is."""
     record = sample.record
     about = [record.date, record.event, record.rules and f"{record.rules} rules"]
+    about += [played_at(record.server)]
     about += ["komi unknown" if record.komi != record.komi else f"komi {record.komi:g}"]
     about += [
         f"handicap {record.handicap}" if record.handicap else "",
@@ -78,6 +101,11 @@ def facts(sample: Sample, rows: Rows) -> list[str]:
         f"move {sample.ply + 1}: {COLOUR_NAMES[sample.to_play]} "
         f"{to_gtp(sample.move, sample.size)}; {outcome(sample)}",
     ]
+
+
+def played_at(server: str) -> str:
+    words = {"": "", PROGRAM: "by a program", TOURNAMENT: "in a tournament"}
+    return words.get(server, f"on {server}")
 
 
 def player(name: str, rank: int) -> str:
@@ -119,7 +147,8 @@ def write_png(path: Path, sample: Sample, rows: Rows) -> None:
         path,
         sample.colours(),
         sample.planes,
-        sample.move,
+        sample.features,
+        None if sample.move == PASS else sample.move,
         sample.to_play,
         last=sample.last_move(),
         title=f"{rows.file.path.name}   {lines[0]}",

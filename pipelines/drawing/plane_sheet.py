@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from data.features.feature_set import FEATURES, offset
+from data.features.feature_set import FeatureSet
 from data.game.coords import GTP_COLUMNS
 
-COLUMNS = 8  # planes beside each other, as many as a group has
+GROUP = 8  # planes
 CELL = 56  # pixels between two lines of the board
 STONE = 0.47  # radius of a stone, in cells
 LIGHT = np.array([-0.45, -0.55, 0.70])  # direction to the lamp: left (x), up (y), towards us
@@ -40,15 +40,18 @@ def write_sheet(
     path: Path,
     colours: np.ndarray,
     planes: np.ndarray,
-    move: int,
+    features: FeatureSet,
+    move: int | None,
     to_play: int,
     *,
     last: int | None = None,
     title: str = "",
     facts: Sequence[str] = (),
 ) -> None:
-    """`colours` int8 [size, size] is the board before `move`; `planes` is uint8 [48, size, size];
-    `last` is the move before.
+    """Draw a sheet.
+
+    `colours` int8 [size, size] is the board before `move`, a point or None for a pass; `planes` is
+    uint8 [planes, size, size], those of `features`; `last` is the point of the move before.
     """
     from matplotlib import font_manager, rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -65,14 +68,16 @@ def write_sheet(
         draw_board(figure.add_axes((0.018, 0.185, 0.405, 0.745)), colours, move, to_play, last)
         for k, line in enumerate(facts):
             figure.text(0.034, 0.15 - 0.026 * k, line, fontsize=11.5, color=INK, va="center")
-        draw_planes(figure, planes, colours, move)
+        draw_planes(figure, planes, features, colours, move)
         figure.savefig(path, format="png", facecolor=PAPER)
 
 
 # --- the board
 
 
-def draw_board(axes: Any, colours: np.ndarray, move: int, to_play: int, last: int | None) -> None:
+def draw_board(
+    axes: Any, colours: np.ndarray, move: int | None, to_play: int, last: int | None
+) -> None:
     from matplotlib.patches import Circle
 
     size = len(colours)
@@ -81,6 +86,8 @@ def draw_board(axes: Any, colours: np.ndarray, move: int, to_play: int, last: in
         row, column = divmod(last, size)
         edge = "white" if colours[row, column] > 0 else INK
         axes.add_patch(Circle((column, row), 0.22, fill=False, linewidth=1.8, edgecolor=edge))
+    if move is None:
+        return
     row, column = divmod(move, size)
     if colours[row, column] == 0:
         axes.add_patch(
@@ -217,11 +224,13 @@ def stamp(image: np.ndarray, y: int, x: int, colour: np.ndarray, cover: np.ndarr
 # --- the planes
 
 
-def draw_planes(figure: Any, planes: np.ndarray, colours: np.ndarray, move: int) -> None:
-    tiles = arrange()
+def draw_planes(
+    figure: Any, planes: np.ndarray, features: FeatureSet, colours: np.ndarray, move: int | None
+) -> None:
+    tiles, columns = arrange(features), columns_of(features)
     rows = max(row for row, _, _, _ in tiles) + 1
     left, bottom, right, top = 0.445, 0.025, 0.988, 0.935
-    wide, high = (right - left) / COLUMNS, (top - bottom) / rows
+    wide, high = (right - left) / columns, (top - bottom) / rows
     for row, column, plane, name in tiles:
         axes = figure.add_axes(
             (left + column * wide, top - (row + 1) * high, wide * 0.95, high * 0.85)
@@ -232,30 +241,36 @@ def draw_planes(figure: Any, planes: np.ndarray, colours: np.ndarray, move: int)
         axes.set_title(str(count) if count else "", fontsize=8, color=FAINT, pad=4, loc="right")
 
 
-def arrange() -> list[tuple[int, int, int, str]]:
+def columns_of(features: FeatureSet) -> int:
+    """How many planes stand beside each other: a group, or half of one where there are few."""
+    return GROUP if features.planes > 2 * GROUP else GROUP // 2
+
+
+def arrange(features: FeatureSet) -> list[tuple[int, int, int, str]]:
     """Row, column, plane and name of each tile: single planes first, then a row for each group."""
-    singles = [feature for feature in FEATURES if feature.planes == 1]
+    columns = columns_of(features)
+    singles = [feature for feature in features.features if feature.planes == 1]
     tiles = [
-        (*divmod(k, COLUMNS), offset(feature.name), feature.name)
+        (*divmod(k, columns), features.offset(feature.name), feature.name)
         for k, feature in enumerate(singles)
     ]
-    row = -(-len(singles) // COLUMNS)
-    for feature in FEATURES:
+    row = -(-len(singles) // columns)
+    for feature in features.features:
         if feature.planes > 1:
             for k in range(feature.planes):
                 tiles.append(
                     (
-                        row + k // COLUMNS,
-                        k % COLUMNS,
-                        offset(feature.name) + k,
+                        row + k // columns,
+                        k % columns,
+                        features.offset(feature.name) + k,
                         f"{feature.name}:{feature.least + k}",
                     )
                 )
-            row += -(-feature.planes // COLUMNS)
+            row += -(-feature.planes // columns)
     return tiles
 
 
-def draw_plane(axes: Any, plane: np.ndarray, colours: np.ndarray, move: int) -> None:
+def draw_plane(axes: Any, plane: np.ndarray, colours: np.ndarray, move: int | None) -> None:
     """Its ones as coloured cells, the stones under them as faint dots, the move as a ring."""
     from matplotlib.colors import ListedColormap
 
@@ -267,10 +282,11 @@ def draw_plane(axes: Any, plane: np.ndarray, colours: np.ndarray, move: int) -> 
     for colour, face in ((1, "#4a443d"), (-1, "white")):
         y, x = np.nonzero(colours == colour)
         axes.scatter(x, y, s=5 * scale**2, c=face, edgecolors="#6b645b", linewidths=0.35)
-    row, column = divmod(move, size)
-    axes.scatter(
-        [column], [row], s=26 * scale**2, facecolors="none", edgecolors=RED, linewidths=1.1
-    )
+    if move is not None:
+        row, column = divmod(move, size)
+        axes.scatter(
+            [column], [row], s=26 * scale**2, facecolors="none", edgecolors=RED, linewidths=1.1
+        )
     axes.set_xlim(-0.5, size - 0.5)
     axes.set_ylim(size - 0.5, -0.5)
     axes.set_xticks([])

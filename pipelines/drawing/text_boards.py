@@ -8,13 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from data.base.errors import Mistake
-from data.features.feature_set import FEATURES, offset, plane_names
+from data.features.feature_set import ALPHAGO48, FeatureSet
 
 SHADES = " ░▒▓█"
 ASCII_SHADES = " .:*#"
 EMPTY = "·"
 # what a group says of a point where none of its planes is set, or more than one
 NONE, SEVERAL = -2, -1
+BROKEN = "!"  # how SEVERAL is drawn
+GONE = 100  # added to the number of turns since a stone is gone
 
 Block = list[str]  # lines of one width, the first being a title
 
@@ -23,62 +25,91 @@ class NoSuchPlane(Mistake):
     """Neither a feature nor a plane has this name."""
 
 
-def feature_names(chosen: str | Sequence[str]) -> list[str]:
+def feature_names(chosen: str | Sequence[str], features: FeatureSet = ALPHAGO48) -> list[str]:
     """`all`, `none`, a name or several: of features (`liberties`), or of single planes
     (`liberties:3`).
     """
     wanted = [chosen] if isinstance(chosen, str) else list(chosen)
     if wanted in (["all"], ["none"]):
-        return [feature.name for feature in FEATURES] if wanted == ["all"] else []
-    known = {feature.name for feature in FEATURES} | set(plane_names())
+        return [feature.name for feature in features.features] if wanted == ["all"] else []
+    known = {feature.name for feature in features.features} | set(features.plane_names)
     for name in wanted:
         if name not in known:
-            features = ", ".join(
+            listed = ", ".join(
                 f"{f.name}:{f.least}..{f.least + f.planes - 1}" if f.planes > 1 else f.name
-                for f in FEATURES
+                for f in features.features
             )
-            raise NoSuchPlane(f"planes={name}: all, none, or a list of {features}")
+            raise NoSuchPlane(f"planes={name}: all, none, or a list of {listed}")
     return wanted
 
 
 def feature_lines(
-    planes: np.ndarray, names: Sequence[str], width: int, *, ascii_only: bool = False
+    planes: np.ndarray,
+    names: Sequence[str],
+    width: int,
+    *,
+    features: FeatureSet = ALPHAGO48,
+    ascii_only: bool = False,
 ) -> list[str]:
-    """The named features of uint8 [48, size, size]: constant ones in a word each, the others side
-    by side as `width` allows.
+    """The named features of uint8 [planes, size, size]: constant ones in a word each, the others
+    side by side as `width` allows.
     """
     constant, drawn = [], []
     for name in names:
-        values = feature_values(planes, name)
+        values = feature_values(planes, name, features)
         if (values == values.flat[0]).all():
             constant.append(
                 f"{name}: {'nowhere' if values.flat[0] == NONE else f'{values.flat[0]} everywhere'}"
             )
         else:
             drawn.append(digits(name, values, ascii_only))
-    groups = [feature.name for feature in FEATURES if feature.planes > 1 and feature.name in names]
-    legend = [f"a digit is the number of the plane: 3 is {groups[0]}:3", ""] if groups else []
-    return [*legend, *side_by_side(drawn, width), *constant]
+    return [*legend(names, features), *side_by_side(drawn, width), *constant]
 
 
-def feature_values(planes: np.ndarray, name: str) -> np.ndarray:
+def legend(names: Sequence[str], features: FeatureSet) -> list[str]:
+    """What the digits of groups mean."""
+    groups = [each.name for each in features.features if each.planes > 1 and each.name in names]
+    if not groups:
+        return []
+    if not features.history:
+        return [f"a digit is the number of the plane: 3 is {groups[0]}:3", ""]
+    return [
+        "a digit: a stone is there now, and was in so many positions before, without a break",
+        f"a letter: it is gone, and was last there a = 1, b = 2 ... turns ago; {BROKEN}: "
+        "neither is the whole truth",
+        "",
+    ]
+
+
+def feature_values(planes: np.ndarray, name: str, features: FeatureSet = ALPHAGO48) -> np.ndarray:
     """At each point 1 where the plane is set, and for a group the number in the name of its plane;
     else NONE or SEVERAL.
     """
-    if name in plane_names():
-        return np.where(planes[plane_names().index(name)], 1, NONE)
-    feature = next(f for f in FEATURES if f.name == name)
-    group = planes[offset(name) : offset(name) + feature.planes]
+    if name in features.plane_names:
+        return np.where(planes[features.plane_names.index(name)], 1, NONE)
+    feature = next(f for f in features.features if f.name == name)
+    group = planes[features.offset(name) : features.offset(name) + feature.planes]
+    if features.history:
+        return stays(group)
     numbers = feature.least + group.argmax(axis=0)
     return np.select([group.sum(axis=0) == 0, group.sum(axis=0) > 1], [NONE, SEVERAL], numbers)
 
 
+def stays(group: np.ndarray) -> np.ndarray:
+    """How long stones stayed, of planes [turns ago, size, size]: see `legend`.
+
+    `GONE + k`: last there k turns ago.
+    """
+    count, first = group.sum(axis=0, dtype=np.int64), group.argmax(axis=0)
+    last = len(group) - 1 - group[::-1].argmax(axis=0)
+    found = np.where(first == 0, count - 1, GONE + first)
+    return np.select([count == 0, last - first + 1 != count], [NONE, SEVERAL], found)
+
+
 def digits(title: str, values: np.ndarray, ascii_only: bool = False) -> Block:
-    empty = "." if ascii_only else EMPTY
-    rows = (
-        " ".join({NONE: empty, SEVERAL: "!"}.get(int(value), str(value)) for value in row)
-        for row in values
-    )
+    letters = {NONE: "." if ascii_only else EMPTY, SEVERAL: BROKEN}
+    letters |= {GONE + k: letter for k, letter in enumerate("abcdefg", start=1)}
+    rows = (" ".join(letters.get(int(value), str(value)) for value in row) for row in values)
     return [title, *rows]
 
 

@@ -21,7 +21,7 @@ from data.dataset.check import verify
 from data.dataset.layout import DatasetError
 from data.dataset.rows import Rows, open_dataset
 from data.dataset.sample import take_sample
-from data.features.feature_set import plane_names
+from data.features.feature_set import ALPHAGO48
 from data.game import symmetry
 from data.game.coords import PASS, from_gtp, to_sgf
 from data.records.record import GameRecord
@@ -271,10 +271,10 @@ def test_the_sheet_is_a_picture_that_shows_board_and_planes(datasets, tmp_path):
 def test_every_plane_has_a_tile_of_its_own():
     from pipelines.drawing.plane_sheet import arrange
 
-    tiles = arrange()
+    tiles = arrange(ALPHAGO48)
     assert sorted(plane for _, _, plane, _ in tiles) == list(range(48))
     assert len({(row, column) for row, column, _, _ in tiles}) == 48
-    assert {name for _, _, _, name in tiles} == set(plane_names())
+    assert {name for _, _, _, name in tiles} == set(ALPHAGO48.plane_names)
 
 
 # --- verify
@@ -543,7 +543,7 @@ def test_a_file_that_is_no_dataset_is_refused(datasets, damaged, tmp_path):
 
 def test_a_group_is_drawn_as_the_numbers_of_its_planes():
     planes = np.zeros((48, 3, 3), np.uint8)
-    first = plane_names().index("liberties:1")
+    first = ALPHAGO48.plane_names.index("liberties:1")
     planes[first, 0, 0] = planes[first + 7, 2, 1] = 1
     planes[first + 1, 1, 1] = planes[first + 2, 1, 1] = 1
     assert feature_values(planes, "liberties").tolist() == [

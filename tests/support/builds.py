@@ -20,7 +20,7 @@ from data.base import digests
 from data.build.builder import build
 from data.build.executors import Executor
 from data.build.options import BuildOptions, GameOptions, PartSizes
-from data.features.alphago48 import PlaneEncoder
+from data.features.encoders import Encoder
 from data.game.board import Board
 from data.game.coords import PASS
 from data.records.filters import Filters
@@ -71,7 +71,7 @@ def build_here(
     read = {name: options.pop(name) for name in ("implicit_handicap", "broken") if name in options}
     games = {
         name: options.pop(name)
-        for name in ("value", "illegal", "validation", "test")
+        for name in ("value", "illegal", "validation", "test", "passes")
         if name in options
     }
     if "filters" in options:
@@ -177,7 +177,7 @@ def attributes(path: Path) -> dict[str, Any]:
 
 
 def rows_of(
-    record: GameRecord, encoder: PlaneEncoder
+    record: GameRecord, encoder: Encoder, passes: bool = False
 ) -> Iterator[tuple[np.ndarray, int, int, int]]:
     """The positions of a record by way of `Board`, another way than the builder's: planes, move,
     colour, ply.
@@ -187,7 +187,7 @@ def rows_of(
         zip(record.moves.tolist(), record.colours.tolist(), strict=True)
     ):
         set_up(board, record, ply)
-        if move != PASS:
+        if passes or move != PASS:
             yield encoder.packed(board, colour), move, colour, ply
         board.play(move, colour)
 

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from data.dataset import layout
-from data.features.feature_set import ROW_BYTES
+from data.features.feature_set import ALPHAGO48
 
 SPLITS = ("train", "validation", "test")
 
@@ -79,4 +79,4 @@ def write_dataset(
 
 
 def packed_of_row(row: int, size: int) -> np.ndarray:
-    return np.random.default_rng(row).integers(0, 256, (size * size, ROW_BYTES), np.uint8)
+    return np.random.default_rng(row).integers(0, 256, (size * size, ALPHAGO48.row_bytes), np.uint8)

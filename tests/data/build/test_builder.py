@@ -19,7 +19,7 @@ from data.dataset import game_table, layout
 from data.dataset.file import DatasetFile
 from data.dataset.layout import CHUNK, SCHEMA
 from data.features.alphago48 import PlaneEncoder
-from data.features.feature_set import FEATURES, plane_names
+from data.features.feature_set import ALPHAGO48
 from data.game.coords import PASS
 from data.records.identity import OPENING
 from data.records.splits import SPLITS
@@ -173,8 +173,10 @@ def test_a_table_is_the_same_from_disk_in_pieces_and_in_another_order(built):
 def test_the_file_tells_what_it_is(built, sources):
     found = attributes(built[0])
     assert found["schema"] == SCHEMA and found["size"] == 9 and found["layout"] == "packed"
-    assert found["planes"] == plane_names() and found["plane_count"] == 48
-    assert [name for name, _, _ in found["features"]] == [feature.name for feature in FEATURES]
+    assert tuple(found["planes"]) == ALPHAGO48.plane_names and found["plane_count"] == 48
+    assert [name for name, _, _ in found["features"]] == [
+        feature.name for feature in ALPHAGO48.features
+    ]
     assert [source["label"] for source in found["sources"]] == [
         "games",
         "games/a.zip",

@@ -18,7 +18,7 @@ from data.build.report import UNWANTED
 from data.build.work_folder import report_path
 from data.dataset.file import DatasetFile
 from data.features.alphago48 import unpack
-from data.features.feature_set import plane_names
+from data.features.feature_set import ALPHAGO48
 from data.game.coords import PASS
 from data.records.metadata import to_rank
 from data.records.record import GameRecord, Rejected
@@ -83,7 +83,7 @@ def test_planes_of_real_positions_are_those_of_the_page(name):
                 ours[plane].flat[point] = theirs[plane].flat[point]
         wrong = np.argwhere(ours != theirs)
         assert not len(wrong), (
-            f"{record.source}, ply {ply}: {plane_names()[wrong[0][0]]} at {wrong[0][1:].tolist()}"
+            f"{record.source}, ply {ply}: {ALPHAGO48.plane_names[wrong[0][0]]} at {wrong[0][1:].tolist()}"
         )
         assert ours[20:28, record.moves[ply] // 19, record.moves[ply] % 19].any(), (
             "the recorded move is legal in the planes"

@@ -7,7 +7,7 @@ import pytest
 from numba import config
 
 from data.features.alphago48 import PlaneEncoder, pack, unpack
-from data.features.feature_set import FEATURES, PLANES, offset, plane_names
+from data.features.feature_set import ALPHAGO48
 from data.game.board import Board
 from data.game.coords import PASS
 from tests.support.ladder_cases import LADDER_CASES, PLANE_CASES
@@ -15,12 +15,12 @@ from tests.support.reference_planes import ReferencePosition, planes_and_unsure
 
 ENCODER = PlaneEncoder()
 INTERPRETED = bool(config.DISABLE_JIT)
-LADDER_PLANES = (offset("ladder_capture"), offset("ladder_escape"))
+LADDER_PLANES = (ALPHAGO48.offset("ladder_capture"), ALPHAGO48.offset("ladder_escape"))
 
 
 def test_there_are_48_planes_in_the_papers_order():
-    assert PLANES == 48
-    assert [offset(feature.name) for feature in FEATURES] == [
+    assert ALPHAGO48.planes == 48
+    assert [ALPHAGO48.offset(feature.name) for feature in ALPHAGO48.features] == [
         0,
         1,
         2,
@@ -35,7 +35,7 @@ def test_there_are_48_planes_in_the_papers_order():
         46,
         47,
     ]
-    assert len(set(plane_names())) == 48
+    assert len(set(ALPHAGO48.plane_names)) == 48
 
 
 def small(case):
@@ -53,7 +53,7 @@ def test_a_drawn_position_has_the_planes_that_a_player_expects(case):
             for plane, point, bit in drawn.bits:
                 found = planes[plane].flat[point]
                 assert found == bit, (
-                    f"{plane_names()[plane]} on point {point} is {found} in symmetry {symmetry}, swap {swap}"
+                    f"{ALPHAGO48.plane_names[plane]} on point {point} is {found} in symmetry {symmetry}, swap {swap}"
                 )
 
 
@@ -97,7 +97,7 @@ def assert_same_planes(board, reference, colour):
             ours[plane].flat[point] = theirs[plane].flat[point]
     wrong = np.argwhere(ours != theirs)
     assert len(wrong) == 0, (
-        f"{plane_names()[wrong[0][0]]} at row {wrong[0][1]}, column {wrong[0][2]}\n{board}"
+        f"{ALPHAGO48.plane_names[wrong[0][0]]} at row {wrong[0][1]}, column {wrong[0][2]}\n{board}"
     )
 
 
@@ -134,7 +134,7 @@ def test_encoding_leaves_the_board_as_it_was():
 
 
 def test_packing_is_the_inverse_of_unpacking():
-    planes = np.random.default_rng(1).integers(0, 2, (3, PLANES, 9, 9), np.uint8)
+    planes = np.random.default_rng(1).integers(0, 2, (3, ALPHAGO48.planes, 9, 9), np.uint8)
     packed = pack(planes)
     assert packed.shape == (3, 81, 6)
     assert (unpack(packed, 9) == planes).all()

@@ -8,7 +8,7 @@ from sgfmill import boards as sgfmill_boards
 
 from data.build import report
 from data.features.alphago48 import GameEncoder, PlaneEncoder
-from data.features.feature_set import ROW_BYTES
+from data.features.feature_set import ALPHAGO48
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, to_sgfmill
 from data.records import replay_kernels
 from data.records.record import GameRecord, Rejected
@@ -213,7 +213,7 @@ def test_recorded_handicap_is_never_contradicted():
 def encode(record, *, skip=0, rows=None):
     most = count_positions(record) + 3 if rows is None else rows
     planes, plies = (
-        np.zeros((most, record.size**2, ROW_BYTES), np.uint8),
+        np.zeros((most, record.size**2, ALPHAGO48.row_bytes), np.uint8),
         np.full(most, -1, np.int16),
     )
     written = GameEncoder(record.size).encode(record, planes, plies, skip=skip)
