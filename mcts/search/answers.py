@@ -65,7 +65,7 @@ def check(
     for name in (evaluation.VALUE, evaluation.OWNER):
         if name in found:
             if np.abs(found[name]).max(initial=0) > 1 + 1e-3:
-                raise ValueError(f"answered with a {name} that is not from -1 to 1")
+                raise ValueError(f"answered with what is no {name} from -1 to 1")
             found[name] = np.clip(found[name], -1, 1)
     return Evaluation(**found)
 

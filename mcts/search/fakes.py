@@ -88,7 +88,8 @@ class FakeNet:
         rest = (1 - sum(self.chances.values())) / max(moves - len(self.chances), 1)
         answers = np.full((count, points + 1), max(rest, 1e-6), np.float32)
         for point, chance in self.chances.items():
-            answers[:, -1 if point == PASS else point] = chance
+            if point == PASS or point < points:
+                answers[:, -1 if point == PASS else point] = chance
         answers = np.log(answers)
         if not self.face.names_pass:
             answers[:, -1] = -np.inf

@@ -74,8 +74,8 @@ class NetRequests:
         if not edges:  # as in most calls
             return
         new: list[tuple[int, Request]] = []  # with the place of the want
-        for k, (edge, kind, key) in enumerate(zip(edges, kinds, keys, strict=True)):
-            queue, key = self.queues[kind], self.cache_key(kind, key)
+        for k, (edge, kind, hashed) in enumerate(zip(edges, kinds, keys, strict=True)):
+            queue, key = self.queues[kind], self.cache_key(kind, hashed)
             found = self.parts.caches[kind].get(key)
             if found is not None:
                 self.apply(kind, edge, found)

@@ -6,11 +6,11 @@ import numpy as np
 
 from data.dataset.file import DatasetFile
 from data.features.evaluation import Positions
-from data.features.feature_set import ALPHAGO48, FeatureSet
+from data.features.feature_set import FeatureSet
 from data.features.inputs import Inputs
 from data.features.uniform import CONDITIONS, SOURCES, Conditions, Known
 
-KINDS = 4  # of conditions, see `with_conditions`
+KINDS = 4  # of conditions; `with_conditions` lists them
 RANKS = (*range(-20, 0), *range(1, 10), *range(11, 20))  # 20k to 9p
 YEARS = (1950, 2026)
 
@@ -27,7 +27,7 @@ def sample(file: DatasetFile, split: str, count: int, seed: int, inputs: Inputs)
     drawn = hashed(key(seed, "export", split), np.arange(count)) % np.uint64(stop - first)
     rows = first + np.unique(drawn).astype(np.int64)
     labels = read_labels(file, rows, ("to_play", "game", "ply"))
-    if features_of(file).stores_like(inputs.features):
+    if file.features.stores_like(inputs.features):
         packed = read_rows(file.positions["planes"], rows)
     else:
         packed = replayed(file, labels["game"], labels["ply"], inputs.features)
@@ -35,11 +35,6 @@ def sample(file: DatasetFile, split: str, count: int, seed: int, inputs: Inputs)
     if set(inputs.uniform) & set(CONDITIONS):
         known = file.known(labels["game"])
     return Positions(packed, labels["to_play"], known)
-
-
-def features_of(file: DatasetFile) -> FeatureSet:
-    """Return the features that a dataset stores."""
-    return getattr(file, "features", ALPHAGO48)
 
 
 def replayed(

@@ -72,7 +72,7 @@ def from_checkpoint(path: Path) -> Opened:
         raise NetFileError(str(error)) from None
     try:
         arguments, size = config["model"]["net"], int(config["size"])
-        inputs = inputs_of_net(arguments, config.get("features"))
+        inputs = inputs_of_net(arguments, features_of(config))
         card = card_of(net, arguments, size, name=path.stem, inputs=inputs)
         about = ("held_out", "symmetric_layers", "weights_to_learn")
         card = replace(card, compute={key: config.get(key) for key in about})
@@ -112,6 +112,13 @@ def net_of(checkpoint: dict[str, Any], path: str | Path) -> tuple[Any, dict[str,
         "weights_to_learn": count_weights(net),
     }
     return plain.to(memory_format=torch.channels_last).eval(), config  # type: ignore[call-overload]
+
+
+def features_of(config: dict[str, Any]) -> str | None:
+    """Return the feature set that a run's configuration names; None if it names none."""
+    loader = config.get("loader")
+    found = config.get("features") or (loader.get("features") if isinstance(loader, dict) else None)
+    return str(found) if found else None
 
 
 def inputs_of_net(arguments: dict[str, Any], features: str | None = None) -> Inputs:

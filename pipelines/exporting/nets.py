@@ -92,9 +92,11 @@ def without_heads(opened: Opened, names: tuple[str, ...]) -> Opened:
 
 def assuming(card: Card, options: Options) -> Card:
     """Return the card with the conditions to play under. Raises `ExportError`."""
-    card = replace(card, assume=card.assume if options.assume is None else options.assume)
+    if not options.assume.words:
+        return card
+    card = replace(card, assume=card.assume | options.assume.words)
     if problem := what_is_wrong(card):
-        raise ExportError(f"assume={options.assume}: {problem}")
+        raise ExportError(f"assume: {problem}")
     return card
 
 

@@ -2,12 +2,26 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pipelines.shell.options import AtLeast, OptionError
 from pipelines.shell.project import find_weights
 
 FORMATS = {"safetensors": "weights", "onnx": "onnx", "int8": "int8"}  # option: kind of file
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """Conditions to play under, in words; None where the card's stands, or else unknown."""
+
+    own_rank: str | None = None
+    opponent_rank: str | None = None
+    source: str | None = None
+    year: int | Literal["unknown"] | None = None
+
+    @property
+    def words(self) -> dict[str, Any]:
+        return {name: word for name, word in vars(self).items() if word is not None}
 
 
 @dataclass(frozen=True)
@@ -18,7 +32,7 @@ class Options:
     formats: tuple[str, ...]
     half: bool
     without: tuple[str, ...] | None
-    assume: dict[str, Any] | None
+    assume: Assumed
     calibration: Annotated[int, AtLeast(1)]
     parity: Annotated[int, AtLeast(1)]
     batches: Annotated[tuple[int, ...], AtLeast(1)]

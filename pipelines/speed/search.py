@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from data.features.evaluation import Evaluation, Face, Positions
+from data.features.evaluation import POLICY, Evaluation, Face, Positions
 from data.features.feature_set import ALPHAGO48
 from data.game.board import Board
+from data.game.coords import MAX_SIZE, MIN_SIZE
 from mcts.rollouts.policy import PolicyRollouts, RolloutPolicy
 from mcts.rollouts.uniform import UniformRollouts
 from mcts.search.params import SearchParams
@@ -43,12 +44,14 @@ class FreeRollouts(UniformRollouts):
 class SlowNet:
     """A policy net that takes its time on another processor, and has no opinion."""
 
-    face = Face("slow", ALPHAGO48, 2, 19, frozenset({"policy"}))
+    face = Face("slow", ALPHAGO48, MIN_SIZE, MAX_SIZE, frozenset({POLICY}))
 
     def evaluate(self, positions: Positions) -> Evaluation:
         time.sleep(NET_SECONDS)
-        moves = positions.packed.shape[1] + 1
-        return Evaluation(policy=np.full((len(positions), moves), -np.log(moves), np.float32))
+        count, points = positions.packed.shape[:2]
+        policy = np.full((count, points + 1), -np.log(points), np.float32)
+        policy[:, -1] = -np.inf
+        return Evaluation(policy=policy)
 
 
 @benchmark("tree alone, answers that cost nothing, 19x19, one core", "simulations/s", 100_000)

@@ -18,7 +18,7 @@ from data.records.record import GameRecord
 from data.records.sgf import ReadOptions, read_games
 from mcts.play.analysis import Analysis
 from mcts.play.judgement import sensible_moves
-from mcts.search.protocols import Candidate, Limits, Report, Watch
+from mcts.search.protocols import Candidate, HasNothing, Limits, Report, Watch
 from pipelines import analyze_game
 from pipelines.analysing.game import GameError, read_game
 from pipelines.drawing import fonts
@@ -32,7 +32,7 @@ SGF = "(;GM[1]FF[4]SZ[9]KM[6.5]PB[Ann]PW[Bo]RE[B+R];B[ee]C[good];W[cc](;B[gg];W[
 STANDINGS = (0.0, 0.2, 0.5, -0.3, -0.3, 0.1)  # Black's, before each move and after the last
 
 
-class Known:
+class Known(HasNothing):
     """Knows how Black stands at each ply, and wants the first sensible point."""
 
     name = "known"

@@ -23,7 +23,7 @@ from mcts.play.player import Player
 from mcts.play.thinkers.random import RandomThinker
 from mcts.search.fakes import FakePolicy
 from mcts.search.params import SearchParams
-from mcts.search.protocols import Candidate, Limits, Report, Thinker, Watch
+from mcts.search.protocols import Candidate, HasNothing, Limits, Report, Thinker, Watch
 from mcts.search.search import Search
 
 NAN = float("nan")
@@ -66,7 +66,7 @@ class Talk:
         return answer[1:].strip()
 
 
-class Thinking:
+class Thinking(HasNothing):
     """Reports every so often until it is stopped."""
 
     name = "thinking"

@@ -6,12 +6,12 @@ from data.game.board import Board
 from data.game.coords import PASS
 from mcts.play.manners import Manners
 from mcts.play.player import Player
-from mcts.search.protocols import Candidate, Limits, Report, Watch
+from mcts.search.protocols import Candidate, HasNothing, Limits, Report, Watch
 
 NAN = float("nan")
 
 
-class Scripted:
+class Scripted(HasNothing):
     """Wants given points in turn, each with a value; then passes."""
 
     name = "scripted"

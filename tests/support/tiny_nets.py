@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from data.features.feature_set import ALPHAGO48, FeatureSet
+from data.features.uniform import SOURCES, UNIFORM, Known
 from models.files.card import Card
 from models.files.open import card_of
 from models.files.seal import seal
@@ -41,6 +43,27 @@ VALUE = {
     "size": SIZE,
 }
 KOMI_VALUE = {**VALUE, "planes": 50, "owners": True}
+DUAL = {
+    "_target_": "models.nets.DualNet",
+    "planes": 48,
+    "uniform": list(UNIFORM),
+    "filters": 16,
+    "blocks": 2,
+    "hidden": 8,
+    "units": 16,
+    "size": SIZE,
+    "heads": ["policy", "value", "owner", "reply", "score"],
+    "names_pass": True,
+}
+ZERO = {
+    "_target_": "models.nets.ZeroNet",
+    "planes": 16,
+    "uniform": ["black_to_play", "komi"],
+    "filters": 16,
+    "blocks": 2,
+    "units": 16,
+    "size": SIZE,
+}
 
 
 def tiny_net(arguments: dict[str, Any], seed: int = 0) -> tuple[nn.Module, Card]:
@@ -102,8 +125,22 @@ def random_komi(count: int, seed: int = 0) -> np.ndarray:
 
 def random_positions(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Packed planes uint8 [count, points, 6], and colours to move."""
+    return random_packed(count, ALPHAGO48, seed)
+
+
+def random_packed(count: int, features: FeatureSet, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    packed = rng.integers(0, 256, (count, SIZE * SIZE, 6), np.uint8) & rng.integers(
-        0, 256, (count, SIZE * SIZE, 6), np.uint8
-    )
+    shape = (count, SIZE * SIZE, features.row_bytes)
+    packed = rng.integers(0, 256, shape, np.uint8) & rng.integers(0, 256, shape, np.uint8)
     return packed, rng.choice(np.array([-1, 1], np.int8), count)
+
+
+def random_known(count: int, seed: int = 0) -> Known:
+    rng = np.random.default_rng(seed)
+    return Known(
+        random_komi(count, seed),
+        rng.choice([-15, -1, 1, 5, 9, 11, 19], count),
+        rng.choice([-30, -2, 2, 6, 8, 12, 17], count),
+        rng.integers(1, len(SOURCES), count),
+        rng.integers(1950, 2026, count),
+    )

@@ -2,8 +2,9 @@
 
 It leaves out moves that are not sensible (see `judgement.py`). It passes when nothing else is left,
 and when the opponent has passed and the game is won as the board stands; dead stones are left to
-`Player`. Where the net names passes, it also passes when that is what the net likes best. With `temperature` above 0 the first moves of games differ. Nothing is kept from one
-position to the next.
+`Player`. Where the net names passes, it also passes when the net likes nothing better. With
+`temperature` above 0 the first moves of games differ. Nothing is kept from one position to the
+next.
 """
 
 import time

@@ -38,6 +38,8 @@ class Odds(Protocol):
 
 
 class RolloutThinker(HasNothing):
+    rollouts: Rollouts
+
     def __init__(
         self,
         rollouts: Rollouts,

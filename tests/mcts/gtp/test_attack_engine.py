@@ -14,16 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.features.alphago48 import PlaneEncoder
+from data.features.evaluation import Evaluation, Evaluator, Positions
 from data.game.board import Board
 from data.game.coords import BLACK, WHITE, from_gtp, to_gtp
 from mcts.play.clock import TimeRules
 from mcts.play.manners import Manners
 from mcts.play.player import Player
 from mcts.play.thinkers.policy import PolicyThinker
+from mcts.search.ask import ask
 from mcts.search.fakes import Broken, Bursts, FakePolicy, FakeValue, Late, Silent, Uneven, Wrapped
 from mcts.search.params import SearchParams
-from mcts.search.protocols import Net
 from mcts.search.search import Search
 from tests.support.boards import scaled
 from tests.support.damage import Outcome, run_watched, script
@@ -104,22 +104,26 @@ def test_20_000_of_a_million_fuzzed_lines(
 class Nonsense(Wrapped):
     """Answers what is no number, infinite, or of another shape, after some good answers."""
 
-    def __init__(self, net: Net, how: str, after: int = 0):
+    def __init__(self, net: Evaluator, how: str, after: int = 0):
         super().__init__(net)
         self.how, self.after = how, after
 
-    def answer_packed(
-        self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None
-    ) -> np.ndarray:
-        answers = super().answer_packed(packed, to_play, turns)
+    def evaluate(self, positions: Positions) -> Evaluation:
+        answers = super().evaluate(positions)
         if self.calls <= self.after:
             return answers
+        return Evaluation(
+            policy=None if answers.policy is None else self.spoil(answers.policy),
+            value=None if answers.value is None else self.spoil(answers.value),
+        )
+
+    def spoil(self, answers: np.ndarray) -> np.ndarray:
         if self.how == "shape":
             return answers[..., :-1] if answers.ndim > 1 else answers[:, None]
         return np.full_like(answers, {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}[self.how])
 
 
-BAD: dict[str, Callable[[Net], Net]] = {
+BAD: dict[str, Callable[[Evaluator], Evaluator]] = {
     **{f"{how}{after or ''}": lambda net, how=how, after=after: Nonsense(net, how, after)  # type: ignore[misc]
        for how in ("nan", "inf", "-inf", "shape") for after in (0, 3)},
     **{f"broken{after or ''}": lambda net, after=after: Broken(net, after) for after in (0, 3)},  # type: ignore[misc]
@@ -251,10 +255,9 @@ def test_with_no_time_left_the_engine_plays_what_the_policy_net_plays() -> None:
     for colour, move in zip(OPENING[::2], OPENING[1::2], strict=True):
         board.play(from_gtp(move, 19), BLACK if colour == "B" else WHITE)
     for move in moves:
-        logs = net.answer_packed(
-            PlaneEncoder().packed(board)[None], np.array([board.to_play], np.int8)
-        )[0]
-        best = [to_gtp(int(point), 19) for point in np.argsort(-logs)[:5]]
+        policy = ask(net, board).policy
+        assert policy is not None
+        best = [to_gtp(int(point), 19) for point in np.argsort(-policy[0, :-1])[:5]]
         assert move in best, (move, best)
         board.play(from_gtp(move, 19))
     assert talked.stderr.count("time is short") == 5

@@ -230,5 +230,5 @@ def test_with_a_temperature_moves_are_drawn_by_visits(
     assert [drawn.count(point) / 500 for point in (0, 2, 4)] == pytest.approx(
         shares, abs=0.08
     ) and 6 not in drawn
-    player.board.record["ply"] = 30
+    player.board.record["ply"] = 7  # 30 on 19x19
     assert {player.choose(BLACK).move for _ in range(20)} == {0}

@@ -9,24 +9,19 @@ from mcts.play.manners import Manners
 from mcts.play.player import Player
 from mcts.play.thinkers.policy import PolicyThinker
 from mcts.play.thinkers.random import RandomThinker
+from mcts.search.fakes import FakePolicy
 from mcts.search.protocols import Limits
 from tests.support.boards import board_from
 
 
-class FakePolicy:
+def likes_in_order() -> FakePolicy:
     """Likes points in their order."""
-
-    name = "fake"
-
-    def answer_packed(
-        self, packed: np.ndarray, to_play: np.ndarray, turns: np.ndarray | None = None
-    ) -> np.ndarray:
-        logits = -0.1 * np.arange(packed.shape[1], dtype=np.float32)
-        return np.tile(logits - np.log(np.exp(logits).sum()), (len(packed), 1))
+    chances = np.exp(-0.1 * np.arange(81))
+    return FakePolicy(dict(enumerate((chances / chances.sum()).tolist())))
 
 
 def test_the_policy_thinker_takes_the_best_sensible_move() -> None:
-    thinker = PolicyThinker(FakePolicy())
+    thinker = PolicyThinker(likes_in_order())
     board, drawn = board_from("""
         . X a . .
         X X . . .
@@ -44,7 +39,7 @@ def test_a_temperature_varies_openings_from_game_to_game_and_a_seed_repeats_them
     games = []
     for seed in (1, 1, 2):
         player = Player(
-            lambda size, seed=seed: PolicyThinker(FakePolicy(), temperature=1.0, seed=seed),
+            lambda size, seed=seed: PolicyThinker(likes_in_order(), temperature=1.0, seed=seed),
             Manners(),
             size=9,
         )

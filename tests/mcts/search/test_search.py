@@ -16,7 +16,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 
+from data.base.errors import Mistake
 from data.base.random_kernels import new_state
+from data.features.evaluation import Evaluation, Evaluator, Positions
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards
 from data.game.coords import BLACK, PASS, WHITE
@@ -29,7 +31,7 @@ from mcts.search.fakes import Broken, Bursts, FakePolicy, FakeValue, Late, Silen
 from mcts.search.net_requests import NetRequests
 from mcts.search.params import SearchParams
 from mcts.search.parts import SearchParts
-from mcts.search.protocols import Limits, Net, Report
+from mcts.search.protocols import Limits, Report
 from mcts.search.run import SearchRun
 from mcts.search.search import Search
 from mcts.tree.tree import Tree
@@ -44,8 +46,8 @@ def material() -> FakeValue:
 
 
 def make(
-    policy: Net | None = None,
-    value: Net | None = None,
+    policy: Evaluator | None = None,
+    value: Evaluator | None = None,
     played_by: Rollouts | None = None,
     **params: object,
 ) -> Search:
@@ -53,7 +55,9 @@ def make(
     return Search(SearchParams(**settings), policy=policy, value=value, rollouts=played_by)  # type: ignore[arg-type]
 
 
-def repeatable(policy: Net | None = None, value: Net | None = None, **params: object) -> Search:
+def repeatable(
+    policy: Evaluator | None = None, value: Evaluator | None = None, **params: object
+) -> Search:
     return make(
         policy, value, **{"threads": 1, "deterministic": True, "n_thr_adjusts": False, **params}
     )
@@ -351,11 +355,15 @@ def test_a_game_that_is_over_can_be_thought_about(think) -> None:
 @pytest.mark.parametrize("rollouts", [False, True])
 @pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
 def test_any_subset_of_the_parts_thinks(
-    policy: Net | None, value: Net | None, rollouts: bool, lam: float, think
+    policy: Evaluator | None, value: Evaluator | None, rollouts: bool, lam: float, think
 ) -> None:
     board = Board(5)
     for move in (12, 6, 18):
         board.play(move)
+    if lam == 0 and value is None and not rollouts:
+        with pytest.raises(Mistake, match="there is no value net"):
+            make(policy, value, rollouts=rollouts, lam=lam)
+        return
     search = make(policy, value, rollouts=rollouts, lam=lam)
     report = think(search, board, simulations=300)
     assert report.errors == ()
@@ -391,14 +399,16 @@ def test_every_configuration_is_one_of_a_search_that_thinks(path: Path, think) -
     policy, value = FakePolicy({7: 0.7}), material()
     report = think(Search(params, policy=policy, value=value), Board(5), simulations=100)
     assert (policy.calls > 0) == (path.stem != "uct")
-    assert (value.calls > 0) == (path.stem in ("default", "paper", "value_only"))
+    by_values = {"default", "paper", "value_only", "zero", "notes"}
+    assert (value.calls > 0) == (path.stem in by_values)
     assert report.simulations == (0 if path.stem == "policy_only" else 100)
 
 
 @pytest.mark.parametrize("wrong", [
     {"lam": 1.5}, {"lam": "half"}, {"lam": float("nan")}, {"threads": 0}, {"threads": 1.5},
     {"symmetry": "some"}, {"beta": 0}, {"queue": 3, "batch": 4}, {"deterministic": True},
-    {"nodes": 0}, {"policy_net": 1}, {"n_vl": -1}, {"patience": 0},
+    {"nodes": 0}, {"policy_net": 1}, {"n_vl": -1}, {"patience": 0}, {"noise": 1.1},
+    {"noise_alpha": 0}, {"selection": "uct"}, {"fpu": 0}, {"fpu": "child"}, {"keep_tree": 0},
 ])  # fmt: skip
 def test_parameters_out_of_range_are_one_clear_line(wrong: dict) -> None:
     with pytest.raises(ValueError, match=r"^search parameter .*") as error:
@@ -488,7 +498,7 @@ class LikesSeven:
 
 @pytest.mark.parametrize("policy", [None, Broken(FakePolicy({12: 0.9}))])
 def test_a_move_at_once_without_a_policy_net_is_the_tree_policys_first_choice(
-    policy: Net | None,
+    policy: Evaluator | None,
 ) -> None:
     search = Search(
         SearchParams(threads=1, nodes=100),
@@ -504,7 +514,7 @@ def test_a_move_at_once_without_a_policy_net_is_the_tree_policys_first_choice(
 @pytest.mark.parametrize(
     "net", [None, Silent(FakePolicy()), Broken(FakePolicy()), Late(FakePolicy(), 1.0)]
 )
-def test_a_move_at_once_does_not_wait_longer_than_it_may(net: Net | None) -> None:
+def test_a_move_at_once_does_not_wait_longer_than_it_may(net: Evaluator | None) -> None:
     search = make(net, material())
     search.think(Board(5), Limits(seconds=0.1))  # compiled, and a net that is slow is at work
     began = time.perf_counter()
@@ -720,7 +730,7 @@ def test_a_thinker_can_be_stopped_and_watched(think) -> None:
 # --- time
 
 
-def timed(policy: Net, seconds: float, **limits: object) -> tuple[Report, Search]:
+def timed(policy: Evaluator, seconds: float, **limits: object) -> tuple[Report, Search]:
     search = make(policy, lam=1.0, threads=1, c_puct=5.0)
     search.think(Board(5), Limits(simulations=50))
     search.forget()
@@ -871,7 +881,7 @@ def test_a_search_may_be_told_which_moves_to_choose_from(lam: float) -> None:
 def test_no_legal_move_to_choose_from_is_an_error_and_the_next_search_is_sound(think) -> None:
     board = Board(5)
     board.play(12)
-    search = make(material())
+    search = make(value=material())
     with pytest.raises(ValueError, match="none is legal"):
         search.think(board, Limits(simulations=50, only=frozenset({12})))
     assert think(search, board, simulations=50).simulations == 50
@@ -892,22 +902,14 @@ def test_a_net_that_takes_komi_is_told_and_what_it_said_holds_for_that_komi_alon
     told: set[float] = set()
 
     class Hearing(FakeValue):
-        takes_komi = True
-
-        def answer_packed(  # type: ignore[override]
-            self,
-            packed: np.ndarray,
-            to_play: np.ndarray,
-            turns: np.ndarray | None = None,
-            *,
-            komi: np.ndarray,
-        ) -> np.ndarray:
-            assert komi.shape == to_play.shape
-            self.positions += len(packed)
+        def evaluate(self, positions: Positions) -> Evaluation:
+            komi = positions.known.komi
+            assert komi is not None and komi.shape == positions.to_play.shape
+            self.positions += len(positions)
             told.update(komi.tolist())
-            return (-komi * to_play / 100).astype(np.float32)
+            return Evaluation(value=-komi * positions.to_play / 100)
 
-    net = Hearing()
+    net = Hearing(takes=frozenset({"komi"}))
     search = make(value=net, lam=0.0, n_thr=0, n_thr_adjusts=False)
     for komi in (7.5, -20.0):
         asked = net.positions
@@ -917,8 +919,7 @@ def test_a_net_that_takes_komi_is_told_and_what_it_said_holds_for_that_komi_alon
 
 
 def test_a_net_for_another_size_is_done_without(think) -> None:
-    policy = FakePolicy()
-    policy.fits = lambda size: size == 19  # type: ignore[attr-defined]
+    policy = FakePolicy(least=19)
     report = think(make(policy), Board(5), simulations=50)
     assert "another size" in report.errors[0] and policy.calls == 0
 

@@ -193,14 +193,18 @@ def test_pass_has_a_small_prior_that_grows_with_the_game() -> None:
     assert prior(full) > 0.8  # nothing else is sensible
 
 
-def test_the_rule_of_choice_is_that_of_the_design() -> None:
+@pytest.mark.parametrize("fpu", ["parent", "zero"])
+@pytest.mark.parametrize("selection", ["puct", "notes"])
+def test_the_rule_of_choice_is_that_of_the_design(selection: str, fpu: str) -> None:
     """Q + c_puct P sqrt(sum N) / (1 + N) over all moves, tried or not, computed here once more in
-    plain Python.
+    plain Python; in notes 1 + N is under the root.
     """
     rng = np.random.default_rng(2)
     for lam in (0.3, 1.0, 0.0):
         board = Board(4, komi=0.5)
-        tree = make_tree(board, lam=lam, c_puct=1.5, fpu_reduction=0.2, queue=64)
+        tree = make_tree(
+            board, lam=lam, c_puct=1.5, fpu_reduction=0.2, queue=64, selection=selection, fpu=fpu
+        )
         block = tree.new_block(3)
         for _ in range(300):
             tree.head.room[:] = 50
@@ -213,17 +217,17 @@ def test_the_rule_of_choice_is_that_of_the_design() -> None:
                 if kind == VALUE:
                     tree.finish_value(edge, float(rng.uniform(-1, 1)))
                 else:
-                    tree.replace_priors(edge, np.log(rng.dirichlet(np.ones(16))).astype(np.float32))
+                    tree.replace_priors(edge, np.log(rng.dirichlet(np.ones(17))).astype(np.float32))
         tree.check_finished()
         tree.descend(block, 2)  # some virtual loss
         for node in range(int(tree.head.n_nodes)):
-            scores = plain_scores(tree, node, lam)
+            scores = plain_scores(tree, node, lam, selection, fpu)
             k = int(descend_kernels.best_move(tree.store, node))
             assert scores[k] == pytest.approx(max(scores), abs=1e-5)
         assert int(tree.head.n_nodes) > 10
 
 
-def plain_scores(tree: Tree, node: int, lam: float) -> list[float]:
+def plain_scores(tree: Tree, node: int, lam: float, selection: str, fpu: str) -> list[float]:
     colour = int(tree.store.nodes["to_play"][node])
     edges = tree.store.edges
 
@@ -237,7 +241,7 @@ def plain_scores(tree: Tree, node: int, lam: float) -> list[float]:
             return (1 - lam) * valued + lam * rolled
         return rolled if valued is None else valued
 
-    first_play = q(int(tree.store.nodes["parent"][node]), 0)
+    first_play = q(int(tree.store.nodes["parent"][node]), 0) if fpu == "parent" else 0.0
     first_play = (0.0 if first_play is None else first_play) - 0.2
     moves = tree.moves_of(node)
     visits, qs = [], []
@@ -248,8 +252,10 @@ def plain_scores(tree: Tree, node: int, lam: float) -> list[float]:
         found = q(edge, virtual) if edge else None
         qs.append(first_play if found is None else found)
     wide = 1.5 * sum(visits) ** 0.5
+    power = 1.0 if selection == "puct" else 0.5
     return [
-        q + wide * float(p) / (1 + n) for q, p, n in zip(qs, moves["prior"], visits, strict=True)
+        q + wide * float(p) / (1 + n) ** power
+        for q, p, n in zip(qs, moves["prior"], visits, strict=True)
     ]
 
 
@@ -302,7 +308,7 @@ def test_priors_of_the_net_are_flattened_and_replace_the_placeholders_at_once() 
     edges = {int(tree.store.edges["move"][e]): e for e in tree.children(ROOT)}
     chances = np.full(25, 0.01)
     chances[3], chances[12] = 0.36, 0.4  # the second has a stone on it
-    tree.replace_priors(ROOT_EDGE, np.log(chances).astype(np.float32))
+    tree.replace_priors(ROOT_EDGE, np.append(np.log(chances), -np.inf).astype(np.float32))
     after = dict(
         zip(
             tree.moves_of(ROOT)["move"].tolist(), tree.moves_of(ROOT)["prior"].tolist(), strict=True
@@ -314,6 +320,84 @@ def test_priors_of_the_net_are_flattened_and_replace_the_placeholders_at_once() 
     assert edges == {int(tree.store.edges["move"][e]): e for e in tree.children(ROOT)}
     tree.check_finished()
     simulate(tree, 200)
+    tree.check_finished()
+
+
+def priors_of(tree: Tree) -> dict[int, float]:
+    moves = tree.moves_of(ROOT)
+    return dict(zip(moves["move"].tolist(), moves["prior"].tolist(), strict=True))
+
+
+def test_a_net_that_names_passes_says_their_prior() -> None:
+    tree = make_tree(Board(5))
+    logs = np.log(np.append(np.full(25, 0.02), 0.5)).astype(np.float32)
+    tree.replace_priors(ROOT_EDGE, logs)
+    found = priors_of(tree)
+    assert found[PASS] == pytest.approx(0.5) and found[0] == pytest.approx(0.02)
+    assert tree.moves_of(ROOT)["move"][0] == PASS  # the first to be tried
+
+
+def test_a_net_that_rules_all_legal_moves_out_leaves_the_placeholders() -> None:
+    board = Board(5)
+    board.play(12)
+    tree = make_tree(board)
+    before = priors_of(tree)
+    logs = np.full(26, -np.inf, np.float32)
+    logs[12] = 0
+    tree.replace_priors(ROOT_EDGE, logs)
+    assert priors_of(tree) == before
+
+
+def test_noise_is_a_share_of_the_priors_of_the_root_alone_and_goes_with_the_search() -> None:
+    board = Board(5)
+    plain, noisy = make_tree(board), make_tree(board, noise=0.25, seed=3)
+    even, found = priors_of(plain), priors_of(noisy)
+    noise = {move: (found[move] - 0.75 * even[move]) / 0.25 for move in even}
+    assert sum(found.values()) == pytest.approx(1, abs=1e-5)
+    assert min(noise.values()) > -1e-5 and sum(noise.values()) == pytest.approx(1, abs=1e-4)
+    first = noisy.moves_of(ROOT)[0]
+    assert first["prior"] == max(found.values())
+    # the same noise once the net's priors come
+    logs = np.log(np.append(np.arange(1, 26) / 325, 1e-9)).astype(np.float32)
+    noisy.replace_priors(ROOT_EDGE, logs)
+    after = priors_of(noisy)
+    for move, share in noise.items():
+        chance = 0.0 if move == PASS else (move + 1) / 325
+        assert after[move] == pytest.approx(0.75 * chance + 0.25 * share, abs=1e-5)
+    simulate(noisy, 300)
+    noisy.check_finished()
+    for node in range(1, int(noisy.head.n_nodes)):
+        assert len(np.unique(noisy.moves_of(node)["prior"])) == 2  # a point, and a pass
+    # the next search of the position has other noise, on the same priors
+    kept = start(noisy, board)
+    other = priors_of(noisy)
+    assert kept == 300 and other != after
+    noisy.begin(board)
+    for move, prior in priors_of(noisy).items():
+        assert prior == pytest.approx(0.0 if move == PASS else (move + 1) / 325, abs=1e-6)
+
+
+def test_noise_repeats_with_its_seed_and_alpha_spreads_it() -> None:
+    def highest(alpha: float, seed: int = 1) -> float:
+        tree = make_tree(Board(9), noise=1.0, noise_alpha=alpha, seed=seed)
+        found = priors_of(tree)
+        tree.forget()
+        start(tree, Board(9))
+        assert priors_of(tree) == found
+        return max(found.values())
+
+    assert highest(0.1) > 0.9 and highest(10.83) > 0.1 > 0.02 > highest(10_000)
+    assert highest(10.83) != highest(10.83, seed=2)
+
+
+def test_a_tree_that_is_not_kept_begins_anew() -> None:
+    board = Board(5)
+    tree = make_tree(board, keep_tree=False)
+    simulate(tree, 500)
+    assert start(tree, board) == 0
+    simulate(tree, 500)
+    board.play(int(tree.moves_of(ROOT)["move"][0]))
+    assert start(tree, board) == 0 and tree.head.n_nodes == 1
     tree.check_finished()
 
 

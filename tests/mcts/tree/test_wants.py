@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from data.features.alphago48 import PlaneEncoder
+from data.features.encoders import encoder_of
+from data.features.feature_set import ALPHAGO48, ZERO17, ZERO18, FeatureSet
 from data.game.board import Board
+from data.game.coords import PASS, WHITE
 from mcts.rollouts.tree_policy import UniformPriors
 from mcts.search.params import SearchParams
 from mcts.tree import wants_kernels
-from mcts.tree.store_kernels import ROOT, ROOT_EDGE
+from mcts.tree.store_kernels import ROOT, ROOT_EDGE, VALUE
 from mcts.tree.tree import Tree
 from tests.support.boards import random_board
 
@@ -16,8 +19,11 @@ from tests.support.boards import random_board
 @pytest.fixture
 def tree() -> Tree:
     """A tree that wants values and priors of many positions."""
-    board = random_board(7, np.random.default_rng(5), 20)
-    tree = Tree(7, SearchParams(n_thr=1, leaves=8, nodes=500, queue=64))
+    return wanting(random_board(7, np.random.default_rng(5), 20), (ALPHAGO48, ALPHAGO48))
+
+
+def wanting(board: Board, sets: tuple[FeatureSet, FeatureSet]) -> Tree:
+    tree = Tree(board.size, SearchParams(n_thr=1, leaves=8, nodes=500, queue=64), sets)
     tree.set_mode(0.5, by_values=False)
     tree.begin(board)
     tree.head.n_thr, tree.head.value_thr = 1, 0
@@ -77,3 +83,45 @@ def test_the_root_itself_may_be_wanted(tree: Tree) -> None:
     packed, to_play = tree.planes([0])
     assert np.array_equal(packed[0], PlaneEncoder().packed(tree.board))
     assert to_play[0] == tree.store.nodes["to_play"][ROOT]
+
+
+@pytest.mark.parametrize("sets", [(ZERO17, ZERO18), (ALPHAGO48, ZERO17), (ZERO18, ALPHAGO48)])
+def test_sets_with_a_history_are_encoded_along_the_path(
+    sets: tuple[FeatureSet, FeatureSet],
+) -> None:
+    """After captures and passes, and with two nets that take different planes."""
+    board = random_board(4, np.random.default_rng(3), 20)
+    board.play(PASS)
+    tree = wanting(board, sets)
+    edges, kinds, _ = tree.take_wants()
+    assert len(edges) > 8 and len(set(kinds)) == 2
+    for features in dict.fromkeys(sets):
+        chosen = [k for k, kind in enumerate(kinds) if sets[kind] == features]
+        packed, to_play = tree.planes(chosen, features)
+        assert packed.shape == (len(chosen), 16, features.row_bytes)
+        for row, k in enumerate(chosen):
+            behind = board_behind(tree, edges[k])
+            assert to_play[row] == behind.to_play
+            assert np.array_equal(packed[row], encoder_of(features).packed(behind))
+    tree.room[:] = 1
+    tree.ask_root_value()
+    assert tree.take_wants()[2] == [tree.root_key(VALUE)]
+
+
+def test_keys_of_sets_with_a_history_are_equal_where_it_is() -> None:
+    """Other orders of moves give other keys, until they are eight turns ago."""
+
+    def key(*moves: int, white: bool = False) -> int:
+        board = Board(9)
+        for move in moves:
+            board.play(move)
+        if white:
+            board.to_play = WHITE
+        tree = Tree(9, SearchParams(nodes=5), (ZERO17, ZERO17))
+        tree.begin(board)
+        return tree.root_key(0)
+
+    quiet = [60, 61, 62, 63, 64]
+    assert key(0, 1, 2, 3, *quiet) != key(2, 1, 0, 3, *quiet)
+    assert key(0, 1, 2, 3, *quiet, 66) == key(2, 1, 0, 3, *quiet, 66)
+    assert key(0, 1) != key(0, 1, PASS, PASS) and key(0, 1) != key(0, 1, white=True)

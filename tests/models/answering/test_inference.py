@@ -13,27 +13,33 @@ import pytest
 import torch
 from safetensors.torch import load_file, save
 
-from data.features.feature_set import COLOUR_PLANE, plane_names
+from data.features.evaluation import ANSWERS, Evaluation, Positions
+from data.features.feature_set import ALPHAGO48, ZERO17
+from data.features.uniform import UNIFORM, Conditions, Known
 from data.game import symmetry
 from models.answering.engines import TorchEngine, for_answers
 from models.answering.ensemble import SymmetryEnsemble
-from models.answering.inference import Inference, unpack
+from models.answering.inference import Inference, join, part, unpack
 from models.answering.open import open_net
 from models.answering.precision import has_bf16
 from models.files.card import Card, NetFileError, as_text, describe, read_card, write_card
-from models.files.open import from_safetensors
+from models.files.open import from_safetensors, inputs_of_net
 from models.files.seal import seal
+from models.nets.answers import ask
 from models.nets.blocks import PointBias
 from pipelines.shell.environment import ROOT
 from pipelines.shell.mistakes import explain
 from tests.support.small_dataset import write_dataset
 from tests.support.tiny_nets import (
+    DUAL,
     KOMI_VALUE,
     PLAIN_POLICY,
     POLICY,
     SIZE,
     VALUE,
-    random_komi,
+    ZERO,
+    random_known,
+    random_packed,
     random_positions,
     tiny_net,
     write_checkpoint,
@@ -47,13 +53,16 @@ ALL = [
     KOMI_VALUE,
     {**POLICY, "symmetric": True},
     {**KOMI_VALUE, "symmetric": True},
+    DUAL,
+    {**DUAL, "symmetric": True, "names_pass": False, "uniform": ["komi"]},
+    {**DUAL, "heads": ["owner"], "uniform": []},
+    ZERO,
 ]
 
 
 def named(arguments: dict) -> str:
-    return f"{arguments['_target_'].rpartition('.')[2]}-{arguments['planes']}" + "-symmetric" * (
-        "symmetric" in arguments
-    )
+    more = [*arguments.get("heads", []), *["symmetric"] * arguments.get("symmetric", False)]
+    return "-".join([arguments["_target_"].rpartition(".")[2], str(arguments["planes"]), *more])
 
 
 def make(arguments: dict, precision: str = "fp32") -> Inference:
@@ -61,17 +70,62 @@ def make(arguments: dict, precision: str = "fp32") -> Inference:
     return Inference(card, TorchEngine(net, card, precision=precision))
 
 
-def planes_of(
-    packed: np.ndarray, to_play: np.ndarray, planes: int, komi: np.ndarray | None = None
-) -> np.ndarray:
+def asked(count: int, arguments: dict, seed: int = 0) -> Positions:
+    """Random positions of which everything is known."""
+    features = inputs_of_net(arguments).features
+    return Positions(*random_packed(count, features, seed), random_known(count, seed))
+
+
+def planes_of(positions: Positions, arguments: dict) -> np.ndarray:
     """Slowly: uint8 [batch, planes, size, size]."""
-    bits = np.unpackbits(packed, axis=2).transpose(0, 2, 1).reshape(len(packed), 48, SIZE, SIZE)
-    colour = np.broadcast_to(
-        (to_play > 0)[:, None, None, None], (len(packed), 1, SIZE, SIZE)
-    ).astype(np.uint8)
-    given = np.zeros(len(packed)) if komi is None else np.where(to_play > 0, -komi, komi)
-    number = np.broadcast_to((128 + 2 * given)[:, None, None, None], colour.shape).astype(np.uint8)
-    return np.ascontiguousarray(np.concatenate([bits, colour, number], 1)[:, :planes])
+    inputs = inputs_of_net(arguments)
+    planes = np.empty((len(positions), len(inputs), SIZE, SIZE), np.uint8)
+    for k, black in enumerate(positions.to_play > 0):
+        bits = np.unpackbits(positions.packed[k], axis=1).T.reshape(-1, SIZE, SIZE)
+        planes[k, : inputs.stored] = bits[: inputs.stored]
+        known = {
+            name: value[k] for name, value in vars(positions.known).items() if value is not None
+        }
+        ranks = [known.get("black_rank", 0), known.get("white_rank", 0)][:: 1 if black else -1]
+        codes = [rank + (31 if rank < 0 else 30) if rank else 0 for rank in ranks]
+        komi = known.get("komi", 0)
+        year = known.get("year", 0)
+        numbers = {
+            "black_to_play": black, "white_to_play": not black, "komi": 128 + 2 * (-komi if black else komi),
+            "own_rank": codes[0], "opponent_rank": codes[1], "source": known.get("source", 0),
+            "year": year - 1799 if year else 0,
+        }  # fmt: skip
+        for place, name in enumerate(inputs.uniform, inputs.stored):
+            planes[k, place] = numbers[name]
+    return planes
+
+
+def given(found: Evaluation) -> dict[str, np.ndarray]:
+    """The answers that there are."""
+    return {name: value for name, value in vars(found).items() if value is not None}
+
+
+def the_answer(found: Evaluation) -> np.ndarray:
+    """Of a net that has one."""
+    (answer,) = given(found).values()
+    return answer
+
+
+def check_alike(one: Evaluation, other: Evaluation, atol: float) -> None:
+    assert given(one).keys() == given(other).keys()
+    for name, value in given(one).items():
+        np.testing.assert_allclose(given(other)[name], value, atol=atol, err_msg=name)
+
+
+def turned_answers(found: Evaluation, k: int, size: int = SIZE) -> Evaluation:
+    """The answers to positions that are turned by symmetry k."""
+    places = symmetry.backward(size)[k, : size**2]
+    turn = {
+        name: np.concatenate([value[:, places], value[:, size**2 :]], 1)
+        for name, value in given(found).items()
+        if value.ndim == 2
+    }
+    return Evaluation(**{**given(found), **turn})
 
 
 def turned(planes: np.ndarray, k: int) -> np.ndarray:
@@ -84,18 +138,40 @@ def turned(planes: np.ndarray, k: int) -> np.ndarray:
 @pytest.mark.parametrize("arguments", ALL, ids=named)
 def test_answers_are_those_of_the_net(arguments):
     net, card = tiny_net(arguments)
-    packed, to_play = random_positions(5)
-    komi = random_komi(5)
-    planes = planes_of(packed, to_play, len(card.planes), komi)
+    positions = asked(5, arguments)
+    planes = planes_of(positions, arguments)
     with torch.no_grad():
-        expected = net(torch.from_numpy(planes))
-    if card.kind == "policy":
-        expected = expected.log_softmax(1)
+        expected = {
+            name: value.numpy() for name, value in ask(net, torch.from_numpy(planes)).items()
+        }
+    assert tuple(expected) == card.answers
+    for name in ("policy", "reply"):
+        if name in expected:
+            logs = torch.from_numpy(expected[name]).log_softmax(1).numpy()
+            never = np.full((5, POINTS + 1 - logs.shape[1]), -np.inf, np.float32)
+            expected[name] = np.concatenate([logs, never], 1)
     door = Inference(card, TorchEngine(net, card))
-    np.testing.assert_allclose(door.answer(planes), expected.numpy(), atol=2e-5)
-    np.testing.assert_allclose(
-        door.answer_packed(packed, to_play, komi=komi), expected.numpy(), atol=2e-5
-    )
+    check_alike(Evaluation(**expected), door.answer(planes), 1e-4)
+    check_alike(Evaluation(**expected), door.evaluate(positions), 1e-4)
+
+
+@pytest.mark.parametrize("arguments", ALL, ids=named)
+def test_the_face_tells_what_goes_in_and_what_comes_out(arguments):
+    """A field of `Known` that it names changes the planes, and no other one does."""
+    door, positions = make(arguments), asked(3, arguments)
+    face = door.face
+    assert face.answers == given(door.evaluate(positions)).keys()
+    assert positions.packed.shape[2] == face.features.row_bytes
+    assert [size for size in range(2, 20) if face.fits(size)] == [
+        size for size in range(2, 20) if door.fits(size)
+    ]
+    assert face.names_pass == bool(arguments.get("names_pass")) or arguments is ZERO
+    policy = door.evaluate(positions).policy
+    assert policy is None or np.isneginf(policy[:, -1]).all() != face.names_pass
+    for name, value in vars(positions.known).items():
+        other = replace(positions, known=replace(positions.known, **{name: value[::-1] + 1}))
+        changed = unpack(other, door.inputs) != unpack(positions, door.inputs)
+        assert changed.any() == (name in face.takes), name
 
 
 def test_komi_counts_for_who_is_given_it():
@@ -105,36 +181,67 @@ def test_komi_counts_for_who_is_given_it():
     door = make(KOMI_VALUE)
     assert door.takes_komi and not make(VALUE).takes_komi
     packed, _ = random_positions(4)
-    white, black = np.full(4, -1, np.int8), np.full(4, 1, np.int8)
-    seven, none = np.full(4, 7.5), np.zeros(4)
-    for colour in (white, black):
-        assert (
-            np.abs(
-                door.answer_packed(packed, colour, komi=seven)
-                - door.answer_packed(packed, colour, komi=none)
-            ).min()
-            > 1e-4
-        )
+
+    def positions(colour: int, komi: float) -> Positions:
+        return Positions(packed, np.full(4, colour, np.int8), Known(np.full(4, komi)))
+
+    for colour in (-1, 1):
+        seven, none = (door.evaluate(positions(colour, komi)).value for komi in (7.5, 0))
+        assert np.abs(seven - none).min() > 1e-4
     for komi in (7.5, -3, 0.5):
-        points = unpack(packed, white, door.card, komi=np.full(4, komi))
+        points = unpack(positions(-1, komi), door.inputs)
         assert (points[:, :, -1] == 128 + 2 * komi).all()
         np.testing.assert_array_equal(
-            unpack(packed, black, door.card, komi=np.full(4, -komi))[:, :, -1], points[:, :, -1]
+            unpack(positions(1, -komi), door.inputs)[:, :, -1], points[:, :, -1]
         )
-    np.testing.assert_array_equal(
-        unpack(packed, white, door.card, komi=np.full(4, np.nan))[:, :, -1], 128
-    )
-    np.testing.assert_array_equal(
-        unpack(packed, white, door.card, komi=np.full(4, 1000.0))[:, :, -1], 255
-    )
-    ensemble = SymmetryEnsemble(door, 2)
-    turned_once = door.answer_packed(packed, white, np.full(4, 1, np.uint8), komi=seven)
-    straight = door.answer_packed(packed, white, komi=seven)
-    np.testing.assert_allclose(
-        ensemble.answer_packed(packed, white, komi=seven), (straight + turned_once) / 2, atol=1e-6
-    )
+    assert (unpack(positions(-1, np.nan), door.inputs)[:, :, -1] == 128).all()
+    assert (unpack(positions(-1, 1000.0), door.inputs)[:, :, -1] == 255).all()
     with pytest.raises(ValueError, match="takes komi as input"):
-        door.answer_packed(packed, white)
+        door.evaluate(Positions(packed, np.ones(4, np.int8)))
+
+
+def test_conditions_are_assumed_where_nothing_is_known_and_nowhere_else():
+    door, positions = make(DUAL), asked(6, DUAL)
+    known, nothing = positions.known, Known(positions.known.komi)
+    whole = door.evaluate(positions)
+    unknown = door.evaluate(replace(positions, known=nothing))
+    door.conditions = Conditions(own_rank=3, opponent_rank=-5, source=2, year=1990)
+    check_alike(whole, door.evaluate(positions), 0)
+    black = positions.to_play > 0
+    told = Known(
+        known.komi, np.where(black, 3, -5), np.where(black, -5, 3), np.full(6, 2), np.full(6, 1990)
+    )
+    as_told = door.evaluate(replace(positions, known=told))
+    check_alike(as_told, door.evaluate(replace(positions, known=nothing)), 0)
+    assert np.abs(as_told.value - unknown.value).min() > 1e-4
+    zeros = np.zeros(6, np.int8)  # a game whose ranks, source and year are unknown, and told so
+    said = replace(positions, known=Known(known.komi, zeros, zeros, zeros, zeros))
+    check_alike(unknown, door.evaluate(said), 0)
+
+
+def test_what_to_assume_stands_on_the_card_and_whoever_opens_the_net_may_say_otherwise(tmp_path):
+    net, card = tiny_net(DUAL)
+    weights = tmp_path / "dual.safetensors"
+    weights.write_bytes(save(net.state_dict()))
+    assume = {"own_rank": "9d", "opponent_rank": "unknown", "source": "fox", "year": 2015}
+    card = replace(card, assume=assume, files={weights.name: describe(weights)})
+    write_card(card, tmp_path / "dual.json")
+    opened = open_net(tmp_path / "dual.json", device="cpu", symmetries=2)
+    assert opened.conditions == Conditions(9, 0, 2, 2015)
+    opened.conditions = Conditions(own_rank=-3)
+    assert opened.net.conditions == Conditions(own_rank=-3)  # type: ignore[attr-defined]
+    other = open_net(tmp_path / "dual.json", device="cpu", conditions=Conditions(year=1990))
+    assert other.conditions == Conditions(year=1990)
+    for wrong, words in (
+        ({"own_rank": "strong"}, "own_rank='strong': a rank as 5k"), ({"own_rank": 9}, "own_rank=9: a rank"),
+        ({"year": "2015"}, "year='2015': from 1800"), ({"source": "home"}, "source='home': unknown, or one of"),
+        ({"weather": "fine"}, "'weather': no condition"), ({"year": True}, "year=True"),
+    ):  # fmt: skip
+        with pytest.raises(NetFileError, match=words):
+            read_card(changed(tmp_path / "dual.json", assume=wrong))
+    write_card(tiny_net(VALUE)[1], tmp_path / "value.json")
+    with pytest.raises(NetFileError, match="a condition that the net does not take: year"):
+        read_card(changed(tmp_path / "value.json", assume={"year": 2015}))
 
 
 def test_only_value_resnet_takes_komi():
@@ -170,92 +277,92 @@ def test_the_given_net_is_not_touched():
 
 
 def test_policy_answers_are_log_probabilities_and_values_lie_between_minus_1_and_1():
-    packed, to_play = random_positions(6)
-    policy = make(POLICY).answer_packed(packed, to_play)
-    assert policy.dtype == np.float32 and policy.shape == (6, POINTS)
-    np.testing.assert_allclose(np.exp(policy).sum(1), 1, rtol=1e-5)
-    value = make(VALUE).answer_packed(packed, to_play)
-    assert value.dtype == np.float32 and value.shape == (6,) and (np.abs(value) <= 1).all()
+    for arguments in (POLICY, VALUE, DUAL, ZERO):
+        door = make(arguments)
+        found = door.evaluate(asked(6, arguments))
+        for name, value in given(found).items():
+            assert value.dtype == np.float32
+            if name in ("policy", "reply"):
+                assert value.shape == (6, POINTS + 1)
+                np.testing.assert_allclose(np.exp(value).sum(1), 1, rtol=1e-5)
+            if name in ("value", "owner"):
+                assert value.shape == (6, POINTS)[: value.ndim] and (np.abs(value) <= 1).all()
 
 
-@pytest.mark.parametrize("arguments", [POLICY, VALUE], ids=["policy", "value"])
+@pytest.mark.parametrize("arguments", [POLICY, VALUE, DUAL], ids=["policy", "value", "dual"])
 def test_a_batch_answers_like_its_positions_alone_and_an_empty_one_with_nothing(arguments):
-    door = make(arguments)
-    packed, to_play = random_positions(7)
-    together = door.answer_packed(packed, to_play)
-    alone = np.concatenate(
-        [door.answer_packed(packed[k : k + 1], to_play[k : k + 1]) for k in range(7)]
-    )
-    np.testing.assert_allclose(together, alone, atol=1e-5)
-    assert door.answer_packed(packed[:0], to_play[:0]).shape == together[:0].shape
+    door, positions = make(arguments), asked(7, arguments)
+    together = door.evaluate(positions)
+    alone = join(door.evaluate(part(positions, slice(k, k + 1))) for k in range(7))
+    check_alike(together, alone, 1e-4)
+    nothing = given(door.evaluate(part(positions, slice(0))))
+    assert {name: value.shape[1:] for name, value in nothing.items()} == {
+        name: value.shape[1:] for name, value in given(together).items()
+    }
+    assert all(len(value) == 0 for value in nothing.values())
 
 
 def test_bf16_is_close_to_fp32():
-    packed, to_play = random_positions(20)
-    for arguments in (POLICY, VALUE, KOMI_VALUE):
+    for arguments in (POLICY, VALUE, KOMI_VALUE, DUAL, ZERO):
         doors = (make(arguments, precision) for precision in ("fp32", "bf16"))
-        exact, rough = (door.answer_packed(packed, to_play, komi=random_komi(20)) for door in doors)
-        assert 0 < np.abs(np.exp(exact) - np.exp(rough)).max() < 0.05
+        exact, rough = (given(door.evaluate(asked(20, arguments))) for door in doors)
+        for name, value in exact.items():
+            unit = 20 if name == "score" else 1
+            other = rough[name]
+            if name in ("policy", "reply"):
+                value, other = np.exp(value), np.exp(other)
+            assert 0 < np.abs(value - other).max() < 0.05 * unit, (arguments["_target_"], name)
 
 
-def test_turned_answers_are_turned_back():
-    door = make(POLICY)
-    packed, to_play = random_positions(8)
-    planes = planes_of(packed, to_play, 48)
+@pytest.mark.parametrize("arguments", [POLICY, DUAL, ZERO], ids=["policy", "dual", "zero"])
+def test_turned_answers_are_turned_back(arguments):
+    door = make(arguments)
     turns = np.arange(8, dtype=np.uint8)
-    answers = door.answer_packed(packed, to_play, turns)
-    np.testing.assert_allclose(door.answer(planes, turns), answers, atol=1e-6)
+    positions = replace(asked(8, arguments), turns=turns)
+    planes = planes_of(positions, arguments)
+    answers = door.evaluate(positions)
+    check_alike(door.answer(planes, turns), answers, 1e-5)
     for k in range(8):
-        seen = door.answer(turned(planes[k : k + 1], k))[0]
-        np.testing.assert_allclose(answers[k], seen[symmetry.forward(SIZE)[k, :POINTS]], atol=1e-5)
+        seen = door.answer(turned(planes[k : k + 1], k))
+        mine = Evaluation(**{name: value[k : k + 1] for name, value in given(answers).items()})
+        check_alike(turned_answers(mine, k), seen, 1e-4)
 
 
 @pytest.mark.parametrize("count", [2, 4, 8])
 def test_an_ensemble_is_equivariant_under_the_symmetries_it_averages(count):
-    packed, to_play = random_positions(4)
-    for arguments in (POLICY, VALUE):
-        ensemble = SymmetryEnsemble(make(arguments), count)
-        planes = planes_of(packed, to_play, len(ensemble.card.planes))
+    for arguments in (POLICY, VALUE, DUAL):
+        ensemble, positions = SymmetryEnsemble(make(arguments), count), asked(4, arguments)
+        assert not ensemble.face.obeys_turns and ensemble.face.answers == ensemble.net.face.answers
+        planes = planes_of(positions, arguments)
         straight = ensemble.answer(planes)
-        np.testing.assert_allclose(ensemble.answer_packed(packed, to_play), straight, atol=1e-5)
+        check_alike(straight, ensemble.evaluate(positions), 1e-5)
         for k in range(count):
-            answers = ensemble.answer(turned(planes, k))
-            expected = (
-                straight[:, symmetry.backward(SIZE)[k, :POINTS]]
-                if arguments is POLICY
-                else straight
-            )
-            np.testing.assert_allclose(answers, expected, atol=2e-5)
+            check_alike(turned_answers(straight, k), ensemble.answer(turned(planes, k)), 1e-4)
 
 
 def test_a_single_net_is_not_equivariant():
     door = make(POLICY)
-    planes = planes_of(*random_positions(4), 48)
-    assert (
-        np.abs(
-            door.answer(turned(planes, 1))
-            - door.answer(planes)[:, symmetry.backward(SIZE)[1, :POINTS]]
-        ).max()
-        > 0.01
-    )
+    planes = planes_of(asked(4, POLICY), POLICY)
+    one, other = door.answer(turned(planes, 1)), turned_answers(door.answer(planes), 1)
+    assert np.abs(one.policy[:, :-1] - other.policy[:, :-1]).max() > 0.01
 
 
 def test_averages_on_the_way_are_those_of_smaller_ensembles():
-    packed, to_play = random_positions(3)
-    for arguments in (POLICY, VALUE):
-        so_far = list(SymmetryEnsemble(make(arguments), 8).answers_so_far(packed, to_play))
+    for arguments in (POLICY, VALUE, DUAL):
+        door, positions = make(arguments), asked(3, arguments)
+        so_far = list(SymmetryEnsemble(door, 8).evaluations_so_far(positions))
         for count in (2, 4, 8):
-            smaller = SymmetryEnsemble(make(arguments), count).answer_packed(packed, to_play)
-            np.testing.assert_allclose(so_far[count - 1], smaller, atol=1e-6)
-    policy = make(POLICY)
-    images = np.stack(
-        [np.exp(policy.answer_packed(packed, to_play, np.full(3, k, np.uint8))) for k in range(8)]
-    )
-    np.testing.assert_allclose(
-        np.exp(SymmetryEnsemble(policy, 8).answer_packed(packed, to_play)),
-        images.mean(0),
-        atol=1e-6,
-    )
+            smaller = SymmetryEnsemble(door, count).evaluate(positions)
+            check_alike(so_far[count - 1], smaller, 1e-5)
+        images = [
+            given(door.evaluate(replace(positions, turns=np.full(3, k, np.uint8))))
+            for k in range(8)
+        ]
+        for name, value in given(so_far[-1]).items():
+            each = np.stack([image[name] for image in images])
+            moves = name in ("policy", "reply")
+            mean = np.exp(each).mean(0) if moves else each.mean(0)
+            np.testing.assert_allclose(np.exp(value) if moves else value, mean, atol=1e-5)
 
 
 def test_planes_of_another_shape_or_type_are_an_error():
@@ -269,32 +376,29 @@ def test_planes_of_another_shape_or_type_are_an_error():
             ValueError, match=r"wants uint8 \(batch, 48, size, size\), sizes 2x2 to 9x9"
         ):
             door.answer(planes)
-    with pytest.raises(ValueError, match="wants uint8"):
-        door.answer_packed(np.zeros((2, 361, 6), np.uint8), np.ones(2, np.int8))
+    for shape in ((2, 361, 6), (2, 81, 2), (2, 80, 6)):
+        with pytest.raises(ValueError, match="wants uint8"):
+            door.evaluate(Positions(np.zeros(shape, np.uint8), np.ones(2, np.int8)))
 
 
 @pytest.mark.parametrize(
-    "arguments", [POLICY, PLAIN_POLICY, VALUE], ids=["policy", "plain policy", "value"]
+    "arguments",
+    [POLICY, PLAIN_POLICY, VALUE, DUAL],
+    ids=["policy", "plain policy", "value", "dual"],
 )
 @pytest.mark.parametrize("size", [2, 5, 8])
 def test_nets_answer_for_smaller_boards_and_turn_with_them(arguments, size):
     door = make(arguments)
-    planes = (
-        np.random.default_rng(size)
-        .integers(0, 2, (3, len(door.card.planes), size, size))
-        .astype(np.uint8)
-    )
+    bits = np.random.default_rng(size).integers(0, 2, (3, door.planes, size, size))
+    planes = bits.astype(np.uint8)
     answers = SymmetryEnsemble(door, 8).answer(planes)
-    assert (
-        answers.shape == ((3,) if arguments is VALUE else (3, size**2))
-        and np.isfinite(answers).all()
+    for name, value in given(answers).items():
+        if name in ("policy", "reply"):
+            assert value.shape == (3, size**2 + 1)
+            np.testing.assert_allclose(np.exp(value).sum(1), 1, atol=1e-5)
+    check_alike(
+        turned_answers(answers, 3, size), SymmetryEnsemble(door, 8).answer(turned(planes, 3)), 5e-4
     )
-    if arguments is not VALUE:
-        np.testing.assert_allclose(np.exp(answers).sum(1), 1, atol=1e-5)
-        turned_answers = SymmetryEnsemble(door, 8).answer(turned(planes, 3))
-        np.testing.assert_allclose(
-            turned_answers, answers[:, symmetry.backward(size)[3, : size**2]], atol=1e-4
-        )
 
 
 def test_on_a_smaller_board_a_point_has_the_bias_of_the_one_as_far_from_the_edges():
@@ -321,11 +425,11 @@ def test_the_papers_value_net_is_for_one_size():
 
 
 def test_unpacked_planes_are_nhwc_and_know_the_colour():
-    packed, to_play = random_positions(6)
-    card = tiny_net(VALUE)[1]
-    points = unpack(packed, to_play, card)
-    expected = planes_of(packed, to_play, 49).transpose(0, 2, 3, 1).reshape(6, POINTS, 49)
-    np.testing.assert_array_equal(points, expected)
+    for arguments in (VALUE, POLICY, {**POLICY, "planes": 12}, DUAL, ZERO):
+        positions, inputs = asked(6, arguments), inputs_of_net(arguments)
+        points = unpack(positions, inputs)
+        expected = planes_of(positions, arguments).transpose(0, 2, 3, 1)
+        np.testing.assert_array_equal(points, expected.reshape(6, POINTS, len(inputs)))
 
 
 # --- files
@@ -352,12 +456,12 @@ def changed(path: Path, **values: object) -> Path:
 def test_a_checkpoint_its_weights_and_its_card_open_as_the_same_net(tmp_path):
     card_path = exported(tmp_path)
     checkpoint = write_checkpoint(tmp_path / "net.ckpt", tiny_net(POLICY)[0], POLICY)
-    packed, to_play = random_positions(3)
-    expected = make(POLICY).answer_packed(packed, to_play)
+    positions = Positions(*random_positions(3))
+    expected = make(POLICY).evaluate(positions)
     for path in (checkpoint, card_path, tmp_path / "policy.safetensors", tmp_path / "policy"):
         opened = open_net(path, engine="fp32")
-        np.testing.assert_allclose(opened.answer_packed(packed, to_play), expected, atol=1e-5)
-        assert opened.card.kind == "policy" and list(opened.card.planes) == plane_names()
+        check_alike(expected, opened.evaluate(positions), 1e-5)
+        assert opened.card.kind == "policy" and opened.card.planes == ALPHAGO48.plane_names
     assert open_net(checkpoint, engine="fp32", symmetries=8).name == "torch fp32, 8 symmetries"
     assert (
         open_net(checkpoint).name == ("torch bf16" if has_bf16("cpu") else "torch fp32")
@@ -366,10 +470,30 @@ def test_a_checkpoint_its_weights_and_its_card_open_as_the_same_net(tmp_path):
 
 
 def test_a_card_survives_writing_and_reading(tmp_path):
-    card = replace(tiny_net(VALUE)[1], data={"sources": ["a", "b"]}, accuracy={"mse": 0.5})
-    write_card(card, tmp_path / "a.json")
-    assert asdict(read_card(tmp_path / "a.json")) == asdict(card)
-    assert card.planes[-1] == COLOUR_PLANE
+    for arguments in (VALUE, DUAL, ZERO):
+        card = replace(tiny_net(arguments)[1], data={"sources": ["a", "b"]}, accuracy={"mse": 0.5})
+        write_card(card, tmp_path / "a.json")
+        assert asdict(read_card(tmp_path / "a.json")) == asdict(card)
+        assert card.inputs == inputs_of_net(arguments) and card.inputs.names == card.planes
+    card = tiny_net(ZERO)[1]
+    assert (card.features, card.kind, card.names_pass) == ("zero17", "dual", True)
+    assert card.planes[-1] == "komi" and card.inputs.features is ZERO17
+    assert tiny_net(VALUE)[1].planes[-1] == "black_to_play"
+    assert tiny_net(DUAL)[1].planes[-len(UNIFORM) :] == UNIFORM
+
+
+def test_a_checkpoint_tells_the_features_that_its_net_learned_from(tmp_path):
+    """Where it does not, they follow from the net."""
+    first = {**DUAL, "planes": 16, "uniform": ["black_to_play"]}
+    net = tiny_net(first)[0]
+    cards = [
+        open_net(write_checkpoint(tmp_path / "net.ckpt", net, first, **told), device="cpu").card
+        for told in ({}, {"features": "alphago48"}, {"features": "zero17"})
+    ]
+    assert [card.features for card in cards] == ["zero17", "alphago48", "zero17"]
+    assert cards[1].planes == (*ALPHAGO48.plane_names[:16], "black_to_play")
+    with pytest.raises(NetFileError, match="features=chess: one of"):
+        open_net(write_checkpoint(tmp_path / "net.ckpt", net, first, features="chess"))
 
 
 DIGEST = "0" * 64
@@ -380,6 +504,10 @@ ODD = [
     {"compute": {"held_out": "much"}}, {"compute": {"held_out": 2}}, {"files": {"a.onnx": 3}},
     {"files": {"../a.onnx": {"bytes": 1, "sha256": DIGEST}}}, {"files": {"a.onnx": {"bytes": -1, "sha256": DIGEST}}},
     {"files": {"a.onnx": {"bytes": 1, "sha256": "abc"}}}, {"files": {"a.onnx": {"bytes": 1}}}, {"least": 12}, {"surprise": 1},
+    {"answers": ["policy"]}, {"answers": ["value", "policy"], "kind": "dual"}, {"answers": ["wisdom"]}, {"answers": 3},
+    {"answers": ["value", "value"], "kind": "dual"}, {"kind": "dual"}, {"answers": [["value"]]}, {"names_pass": 1},
+    {"features": "zero17"}, {"features": "chess"}, {"features": ["alphago48"]}, {"features": "al\x07pha"}, {"assume": 3},
+    {"planes": ["own"] * 300}, {"planes": ["a\x1b[31mred"]}, {"planes": [["own"]]}, {"planes": ["own", "own"]},
 ]  # fmt: skip
 
 
@@ -400,14 +528,28 @@ def test_a_card_that_was_changed_is_refused_and_an_older_one_is_read(tmp_path):
     with pytest.raises(NetFileError, match="damaged, or changed by hand"):
         read_card(tmp_path / "a.json")
     values = json.loads(text)
-    older = {
-        key: value for key, value in values.items() if key not in ("card_sha256", "input", "output")
-    } | {"schema": 1}
-    (tmp_path / "a.json").write_text(json.dumps(older))
+    later = ("features", "answers", "names_pass", "assume")
+    second = {key: value for key, value in values.items() if key not in later} | {"schema": 2}
+    (tmp_path / "a.json").write_text(as_text(second))
     assert read_card(tmp_path / "a.json") == card
-    (tmp_path / "a.json").write_text(json.dumps(values | {"schema": 3}))
-    with pytest.raises(NetFileError, match="card of schema 3, this program reads schema 2"):
+    (tmp_path / "a.json").write_text(as_text(second).replace('"tiny"', '"tidy"'))
+    with pytest.raises(NetFileError, match="damaged, or changed by hand"):
         read_card(tmp_path / "a.json")
+    first = {k: v for k, v in second.items() if k not in ("card_sha256", "input", "output")}
+    (tmp_path / "a.json").write_text(json.dumps(first | {"schema": 1}))
+    assert read_card(tmp_path / "a.json") == card
+    (tmp_path / "a.json").write_text(json.dumps(values | {"schema": 4}))
+    with pytest.raises(NetFileError, match="card of schema 4, this program reads schema 3"):
+        read_card(tmp_path / "a.json")
+
+
+def test_planes_that_do_not_fit_are_named_beside_those_that_do(tmp_path):
+    write_card(tiny_net(VALUE)[1], tmp_path / "a.json")
+    with pytest.raises(NetFileError) as caught:
+        read_card(changed(tmp_path / "a.json", planes=["own", "moon"]))
+    assert "other planes than this program's: own, moon; it makes alphago48: own, opponent" in str(
+        caught.value
+    )
 
 
 def test_a_card_of_nothing_but_brackets_is_refused(tmp_path):
@@ -434,7 +576,35 @@ def test_answers_that_are_no_numbers_are_an_error(tmp_path):
     changed(card, files={"policy.safetensors": describe(tmp_path / "policy.safetensors")})
     net = open_net(tmp_path / "policy.safetensors", device="cpu")
     with pytest.raises(NetFileError, match="what is no number"):
-        net.answer(np.zeros((2, net.planes, SIZE, SIZE), np.uint8))
+        net.answer(np.zeros((2, 48, SIZE, SIZE), np.uint8))
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_each_answer_is_checked(name):
+    """Another shape, one that is missing, one too many, and what is no number."""
+    net, card = tiny_net(DUAL)
+
+    class Engine:
+        name = "broken"
+
+        def __init__(self, change):
+            self.change = change
+
+        def run(self, planes: np.ndarray) -> dict[str, np.ndarray]:
+            return self.change(TorchEngine(net, card).run(planes))
+
+    def spoiled(found: dict) -> dict:
+        found[name].reshape(-1)[1] = np.nan
+        return found
+
+    for change, words in (
+        (lambda found: {**found, name: found[name][:1]}, f"{name} \\(1"),
+        (lambda found: {key: value for key, value in found.items() if key != name}, "should with"),
+        (lambda found: {**found, "wisdom": found[name]}, "wisdom"),
+        (spoiled, rf"no number \({name}\)"),
+    ):
+        with pytest.raises(NetFileError, match=words):
+            Inference(card, Engine(change)).evaluate(asked(2, DUAL))
 
 
 class Trap:
@@ -487,7 +657,7 @@ def refusals(folder: Path) -> dict[str, Path]:
         made[name] = changed(exported(folder / name), **values)
 
     card("other planes", planes=["own", "empty", "opponent"])
-    card("too many planes", planes=[*plane_names(), COLOUR_PLANE, "moon"])
+    card("too many planes", planes=[*ALPHAGO48.plane_names, "black_to_play", "moon"])
     card("another kind", kind="poem")
     card("another schema", schema=99)
     card("another program", format="something else")

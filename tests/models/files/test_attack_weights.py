@@ -43,10 +43,12 @@ from pipelines.training.resume import COMPOSED
 from tests.support.damage import cut, flip_bits, run_watched, script, zero_region
 from tests.support.small_dataset import write_dataset
 from tests.support.tiny_nets import (
+    DUAL,
     KOMI_VALUE,
     PLAIN_POLICY,
     POLICY,
     SIZE,
+    ZERO,
     tiny_net,
     write_checkpoint,
 )
@@ -558,7 +560,9 @@ def test_what_grows_with_the_square_of_a_batch_is_refused_when_the_batch_comes(w
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
     engine = OnnxEngine(
-        model.SerializeToString(), replace(read_card(whole / "net.json"), kind="value"), threads=1
+        model.SerializeToString(),
+        replace(read_card(whole / "net.json"), kind="value", answers=("value",)),
+        threads=1,
     )
     with pytest.raises(
         NetFileError, match=r"Mul gives .* numbers, 16,777,216 for each position are the most"
@@ -568,7 +572,7 @@ def test_what_grows_with_the_square_of_a_batch_is_refused_when_the_batch_comes(w
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [5, 9, 13, 19])
-@pytest.mark.parametrize("arguments", [POLICY, PLAIN_POLICY, KOMI_VALUE, PAPER_VALUE])
+@pytest.mark.parametrize("arguments", [POLICY, PLAIN_POLICY, KOMI_VALUE, PAPER_VALUE, DUAL, ZERO])
 def test_what_is_exported_for_any_board_is_small_enough(
     arguments: dict[str, Any], size: int
 ) -> None:
