@@ -136,7 +136,7 @@ def choose(
         - np.repeat(count.cumsum() - count, count)
         + np.repeat(bounds[chosen], count)
     )
-    if getattr(file, "passes", False):  # they are no choice of a point
+    if file.passes:  # they are no choice of a point
         kept = read_labels(file, rows, ("move",))["move"] != PASS
         rows, game = rows[kept], game[kept]
     texts, which = np.unique(archive[chosen], return_inverse=True)

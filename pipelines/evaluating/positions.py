@@ -24,7 +24,6 @@ from data.dataset.layout import DatasetError
 from data.dataset.positions import read_labels, read_rows
 from data.features.encoders import ReplayEncoder
 from data.features.evaluation import Face, Positions
-from data.features.feature_set import ALPHAGO48
 from data.features.uniform import Known
 from data.game.coords import PASS
 from data.loading.order import EVALUATION_ROWS
@@ -46,7 +45,7 @@ class PositionReader:
         self.file = file
         self.face = face
         self.conditions = conditions
-        self.stored = face.features.stores_like(getattr(file, "features", ALPHAGO48))
+        self.stored = face.features.stores_like(file.features)
 
     def batches(self, rows: np.ndarray, size: int) -> Iterator[tuple[Positions, Labels]]:
         """Yield at most `size` of these increasing rows at a time, with what the net is told.
