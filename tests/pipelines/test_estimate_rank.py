@@ -18,6 +18,7 @@ from data.records.sgf import ReadOptions, read_games
 from pipelines import estimate_rank
 from pipelines.evaluating.told import NoRanks, check_told, log_likelihoods
 from pipelines.ranking import nets as ranked_nets
+from pipelines.ranking.held_out import choose_games
 from pipelines.ranking.options import RankOptions, in_words, ranks_of
 from pipelines.ranking.players import game_likelihoods, players_of
 from pipelines.shell.configuration import CONF, plain
@@ -221,6 +222,24 @@ def test_a_dataset_tells_how_far_off_estimates_are(
     plainly = run(*how, "fit=null", "temper=0.5")
     assert list(plainly["ways"]) == ["all ranks alike"]
     assert plainly["ways"]["all ranks alike"]["temper"] == 0.5
+
+
+def test_games_of_rare_ranks_are_drawn_as_often_as_others() -> None:
+    class File:
+        path, games, split_games = Path("x"), ("black_rank", "white_rank"), {"test": (10, 2010)}
+        first_row = np.arange(2011) * 5
+        ranks = np.where(np.arange(2010) % 100 == 0, -5, 9)
+
+        def column(self, name: str, first: int, stop: int) -> np.ndarray:
+            return np.zeros(stop - first, int) if name[0] == "w" else self.ranks[first:stop]
+
+    def rare(**given: Any) -> int:
+        found = choose_games(File(), "test", options(games=20, **given))  # type: ignore[arg-type]
+        assert len(set(found.tolist())) == 20 and (np.diff(found) > 0).all()
+        return int((File.ranks[found] == -5).sum())
+
+    assert np.mean([rare(seed=seed) for seed in range(30)]) == pytest.approx(8, abs=1.5)
+    assert np.mean([rare(seed=seed, balanced=False) for seed in range(30)]) < 1
 
 
 def test_without_a_net_that_takes_ranks_one_line_says_so(tmp_path: Path) -> None:
