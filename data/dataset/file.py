@@ -299,7 +299,11 @@ def what_differs(attributes: dict[str, Any]) -> str:
         return f"features={name}, this program knows {', '.join(FEATURE_SETS)}; build it again"
     theirs, ours = tuple(map(str, json.loads(attributes["planes"]))), set_of(attributes).plane_names
     if theirs != ours:
-        a, b = (f"{len(names)} ({', '.join(names)})" for names in (theirs, ours))
+        first = next(
+            (k for k, names in enumerate(zip(theirs, ours, strict=False)) if names[0] != names[1]),
+            min(len(theirs), len(ours)),
+        )
+        a, b = (f"{len(names)} ({', '.join(names[: first + 2])})" for names in (theirs, ours))
         return (
             f"other planes than this program's {name}: it has {a}, this program {b}; "
             "build the dataset again"

@@ -91,7 +91,7 @@ def test_every_option_reaches_the_build(folder):
         "filters.max_moves=90", "filters.min_rank=20k", "filters.max_rank=9p", "filters.min_handicap=0", "filters.max_handicap=5",
         "filters.results=[points,resignation]", "filters.from_date=2001", "filters.to_date=2015-03", "filters.players='Böb 白'",
         "filters.games_per_source=5", "value.time_losses=true", "value.handicap=true", "value.min_komi=1", "value.max_komi=7.5",
-        "splits.validation=0.3", "splits.test=0.2", "layout=plain", "augment=all", "compression=3", "parts.files=10",
+        "splits.validation=0.3", "splits.test=0.2", "features=zero18", "layout=plain", "augment=all", "compression=3", "parts.files=10",
         "parts.rows=512", "limits.max_ratio=99", "limits.max_members=1000", "limits.max_member_bytes=10000",
         "limits.max_total_bytes=1000000", "overwrite=true", "executor.workers=1",
     ]  # fmt: skip
@@ -99,6 +99,7 @@ def test_every_option_reaches_the_build(folder):
     assert done.returncode == 0, done.stderr
     found = attributes(folder / "o.h5")["config"]
     assert found == {
+        "features": "zero18",
         "games": {
             "read": {"size": 9, "implicit_handicap": "reject", "broken": "drop"},
             "filters": {
@@ -107,7 +108,7 @@ def test_every_option_reaches_the_build(folder):
                 "games_per_source": 5,
             },
             "value": {"time_losses": True, "handicap": True, "min_komi": 1, "max_komi": 7.5},
-            "illegal": "drop", "validation": 0.3, "test": 0.2,
+            "illegal": "drop", "validation": 0.3, "test": 0.2, "passes": False,
         },
         "limits": {"max_member_bytes": 10000, "max_total_bytes": 1000000, "max_ratio": 99, "max_members": 1000},
         "damaged": "keep", "layout": "plain", "augment": "all", "compression": 3, "parts": {"files": 10, "rows": 512},
