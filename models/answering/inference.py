@@ -192,9 +192,8 @@ def finished(name: str, answer: np.ndarray, turns: np.ndarray | None, size: int)
         answer = np.concatenate([back, answer[:, size**2 :]], 1)  # a pass stays where it is
     if name not in (POLICY, REPLY):
         return answer
-    logs = log_softmax(answer)
-    if logs.shape[1] == size**2:  # it can't name a pass
-        logs = np.pad(logs, ((0, 0), (0, 1)), constant_values=-np.inf)
+    logs = np.full((len(answer), size**2 + 1), -np.inf, np.float32)  # if it can't name a pass
+    logs[:, : answer.shape[1]] = log_softmax(answer)
     return logs
 
 

@@ -77,6 +77,18 @@ def about_compute(config: Config, steps: int) -> dict[str, Any]:
         "began_with": "weights of another run" if config.get("start") else "random weights",
         "owner_weight": group(config, "model").get("owner_weight") or 0,
         "move_weight": group(config, "model").get("move_weight") or 0,
+        **{key: value for key, value in about_lessons(config).items() if value},
+    }
+
+
+def about_lessons(config: Config) -> Config:
+    """Return what only runs of nets with several answers have: lessons, and hidden conditions."""
+    lessons = group(config, "model").get("lessons")
+    return {
+        "lessons": {name: lesson for name, lesson in lessons.items() if lesson}
+        if isinstance(lessons, dict)
+        else None,
+        "unknown": group(config, "loader").get("unknown"),
     }
 
 

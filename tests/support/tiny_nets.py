@@ -116,6 +116,8 @@ def judged_dataset(path: Path, **how: Any) -> Path:
         games["source"][:] = [
             f"games/{'kgs' if k % 2 else 'pro'}.zip!{k}.sgf" for k in range(count)
         ]
+        for name, text in (("date", "2015-03-01"), ("server", "kgs")):
+            games.create_dataset(name, (count,), h5py.string_dtype("utf-8"))[:] = text
     return path
 
 

@@ -18,6 +18,7 @@ from data.dataset.file import DatasetFile
 from data.features.alphago48 import PlaneEncoder
 from data.features.evaluation import ANSWERS, Evaluation, Positions
 from data.features.feature_set import ALPHAGO48
+from data.features.inputs import Inputs
 from data.features.uniform import UNIFORM, Conditions, Known
 from data.game.board import Board
 from data.patterns.files import read_patterns, write_patterns
@@ -33,11 +34,13 @@ from models.files.checksums import checksum, checksum_of_patterns
 from models.files.interface import INPUT, OUTPUT, SIDE
 from models.files.open import from_checkpoint, open_weights
 from models.files.provenance import CHECKSUM, JUDGED
+from models.files.seal import seal
 from pipelines import evaluate_model, export_model
 from pipelines.evaluating.nets import checksum_of
 from pipelines.shell.configuration import CONF
 from pipelines.shell.environment import ROOT
 from pipelines.shell.mistakes import explain
+from tests.support.tiny_dataset import make_dataset
 from tests.support.tiny_nets import (
     DUAL,
     KOMI_VALUE,
@@ -56,7 +59,6 @@ POINTS = SIZE * SIZE
 PRETRAINED = ROOT / "models" / "pretrained"
 PLANES = ALPHAGO48.planes
 SYMMETRIC = {**POLICY, "symmetric": True}
-# without ranks, year and source, which the dataset of these tests lacks
 DUAL_KOMI = {**DUAL, "uniform": ["black_to_play", "komi"], "symmetric": True}
 KINDS = ("policy", "value", "dual")
 
@@ -403,6 +405,29 @@ def test_what_to_assume_in_play_is_written_on_the_card(made, tmp_path):
     assert net.conditions == Conditions(own_rank=3)
 
 
+def test_a_dataset_of_other_features_has_them_replayed(tmp_path):
+    """The stones of both sets are the same, and a net of history planes is exported with it."""
+    dataset = make_dataset(tmp_path)
+    net, card = tiny_net(ZERO)
+    with closing(DatasetFile(dataset)) as file:
+        stored, replayed = (sample(file, "train", 30, 0, each) for each in (Inputs(), card.inputs))
+    own, opponent = (np.unpackbits(stored.packed, axis=2)[:, :, k] for k in (0, 1))
+    zero = np.unpackbits(replayed.packed, axis=2)
+    assert own.any() and np.array_equal(zero[:, :, 0], own)
+    assert np.array_equal(zero[:, :, 8], opponent)
+    lessons = {"lessons": {"policy": 1.0, "value": 0.5, "reply": None}}
+    path = write_checkpoint(tmp_path / "zero.ckpt", net, ZERO, dataset)
+    checkpoint = torch.load(path, weights_only=True)
+    checkpoint["hyper_parameters"]["model"] |= lessons
+    torch.save(checkpoint, path)
+    seal(path)
+    how = [f"checkpoint={path}", "parity=20", "batches=8", "calibration=32", "name=zero"]
+    made = export(tmp_path / "out", *how)["card"]
+    assert (made["features"], made["kind"], made["names_pass"]) == ("zero17", "dual", True)
+    assert made["compute"]["lessons"] == {"policy": 1.0, "value": 0.5}
+    assert set(made["parity"]) == {"zero.safetensors", "zero.onnx", "zero.int8.onnx"}
+
+
 def test_positions_are_sampled_with_what_is_known_of_them(made):
     with closing(DatasetFile(made["dataset"])) as file:
         inputs = read_card(made["out"] / "dual.json").inputs
@@ -598,6 +623,19 @@ def readme_example() -> str:
     """The program of `models/README.md` that uses the nets that ship."""
     blocks = (ROOT / "models" / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
     return next(block.partition("```")[0] for block in blocks if "InferenceSession" in block)
+
+
+def test_the_example_that_asks_a_net_runs():
+    blocks = (ROOT / "models" / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
+    program = next(block.partition("```")[0] for block in blocks if "net.evaluate" in block)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    value = open_net(PRETRAINED / "value.json", device="cpu")
+    positions = Positions(
+        PlaneEncoder().packed(Board(19))[None], np.ones(1, np.int8), Known(np.array([7.5]))
+    )
+    assert done.stdout == f"Black wins: {50 + 50 * value.evaluate(positions).value[0]:.0f}%\n"
 
 
 def test_the_example_in_the_readme_runs_on_onnxruntime_alone_and_is_right():
