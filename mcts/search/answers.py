@@ -17,7 +17,7 @@ from mcts.tree.store_kernels import POLICY, VALUE
 ANSWER_OF = {POLICY: evaluation.POLICY, VALUE: evaluation.VALUE}  # what a tree wants, by kind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which would take longer to make
 class Found:
     """The answers for one position; None for those that its evaluator does not give."""
 
@@ -28,14 +28,19 @@ class Found:
     score: float | None = None  # Black's lead in points, komi counted
 
 
-def found_of(answers: Evaluation, row: int, to_play: int) -> Found:
-    """Return the answers to one position of a batch, from Black's view."""
-    return Found(
-        None if answers.policy is None else answers.policy[row].copy(),
-        None if answers.value is None else to_play * float(answers.value[row]),
-        None if answers.owner is None else (to_play * answers.owner[row]).astype(np.float16),
-        None if answers.score is None else to_play * float(answers.score[row]),
-    )
+def found_of(answers: Evaluation, rows: Sequence[int], to_play: Sequence[int]) -> list[Found]:
+    """Return the answers to some positions of a batch, from Black's view."""
+    found = [Found() for _ in rows]
+    for one, row, colour in zip(found, rows, to_play, strict=True):
+        if answers.policy is not None:
+            one.priors = answers.policy[row].copy()
+        if answers.value is not None:
+            one.value = colour * float(answers.value[row])
+        if answers.owner is not None:
+            one.owner = (colour * answers.owner[row]).astype(np.float16)
+        if answers.score is not None:
+            one.score = colour * float(answers.score[row])
+    return found
 
 
 def check(

@@ -44,7 +44,7 @@ class Request:
     turn: int  # symmetry
     komi: float
     done: SimpleQueue  # where the answer goes
-    wants: list[tuple[int, int]] = field(default_factory=list)  # kind and edge of each want
+    wants: list[tuple[int, int]]  # kind and edge of each want
     abandoned: bool = False  # nobody waits for its answer any more
     forgotten: bool = False  # its answer may not be cached
 
@@ -76,6 +76,8 @@ class EvaluatorQueue:
         self.changed = threading.Condition()
         self.face = self.evaluator.face
         self.label = LABELS[self.kinds]
+        self.for_both = len(self.kinds) > 1  # asked for priors and for values
+        self.takes_komi = "komi" in self.face.takes
         if not self.face.obeys_turns:
             self.symmetry = "none"  # it turns positions itself, or not at all
         self.thread = threading.Thread(target=self.work, name=self.label, daemon=True)

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from data.features.feature_set import FeatureSet
 from mcts.search.answers import Found
 from mcts.search.evaluator_queue import Answer, EvaluatorQueue, Request
 from mcts.search.parts import SearchParts
@@ -33,6 +34,16 @@ class NetRequests:
         self.failed: set[int] = set()  # kinds that were given up
         # requests in flight that may serve another want; of evaluators that are asked for both
         self.shared: dict[Hashable, Request] = {}
+        # planes that are stored alike, and the kinds of nets that take them
+        self.sets: list[tuple[FeatureSet, list[int]]] = []
+        for kind in self.queues:
+            features = parts.features(kind)
+            for other, takers in self.sets:
+                if other.stores_like(features):
+                    takers.append(kind)
+                    break
+            else:
+                self.sets.append((features, [kind]))
         self.last_news = now  # when anything last came back, or a net that was idle got work
 
     def has(self, kind: int) -> bool:
@@ -73,37 +84,34 @@ class NetRequests:
         edges, kinds, keys = self.tree.take_wants()
         if not edges:  # as in most calls
             return
+        komi = float(self.tree.head.komi)
         new: list[tuple[int, Request]] = []  # with the place of the want
         for k, (edge, kind, hashed) in enumerate(zip(edges, kinds, keys, strict=True)):
-            queue, key = self.queues[kind], self.cache_key(kind, hashed)
+            queue = self.queues[kind]
+            key = (hashed, komi) if queue.takes_komi else hashed
             found = self.parts.caches[kind].get(key)
             if found is not None:
                 self.apply(kind, edge, found)
-            elif key in self.shared and len(queue.kinds) > 1:
+                continue
+            if queue.for_both and key in self.shared:
                 self.shared[key].wants.append((kind, edge))
-            else:
-                new.append((k, self.new_request(queue, kind, edge, key)))
+                continue
+            turn = int(self.parts.random.integers(8))
+            # the planes are still missing
+            request = Request(key, NO_PLANES, 0, turn, komi, self.parts.done, [(kind, edge)])
+            new.append((k, request))
+            if queue.for_both:
+                self.shared[key] = request
         if new:
             self.encode(new, kinds)
             self.hand_over(new, kinds)
 
-    def cache_key(self, kind: int, key: int) -> Hashable:
-        takes_komi = "komi" in self.queues[kind].face.takes
-        return (key, float(self.tree.head.komi)) if takes_komi else key
-
-    def new_request(self, queue: EvaluatorQueue, kind: int, edge: int, key: Hashable) -> Request:
-        """A request whose planes are still missing."""
-        turn, komi = int(self.parts.random.integers(8)), float(self.tree.head.komi)
-        request = Request(key, NO_PLANES, 0, turn, komi, self.parts.done, [(kind, edge)])
-        if len(queue.kinds) > 1:
-            self.shared[key] = request
-        return request
-
     def encode(self, new: Sequence[tuple[int, Request]], kinds: Sequence[int]) -> None:
         """Give requests their planes, those of one feature set at a time."""
-        sets = {kind: self.queues[kind].face.features for kind in {kinds[k] for k, _ in new}}
-        for features in dict.fromkeys(sets.values()):
-            mine = [(k, request) for k, request in new if sets[kinds[k]] == features]
+        for features, takers in self.sets:
+            mine = new
+            if len(self.sets) > 1:
+                mine = [(k, request) for k, request in new if kinds[k] in takers]
             packed, to_play = self.tree.planes([k for k, _ in mine], features)
             for (_, request), planes, colour in zip(mine, packed, to_play.tolist(), strict=True):
                 request.packed, request.to_play = planes, colour
@@ -180,7 +188,9 @@ class NetRequests:
         """
         for kind in (VALUE, POLICY):
             if kind in self.asked:
-                found = self.parts.caches[kind].get(self.cache_key(kind, self.tree.root_key(kind)))
+                hashed, komi = self.tree.root_key(kind), float(self.tree.head.komi)
+                key = (hashed, komi) if self.queues[kind].takes_komi else hashed
+                found = self.parts.caches[kind].get(key)
                 if found is not None and not (found.owner is None and found.score is None):
                     return found
         return Found()

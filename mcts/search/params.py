@@ -55,6 +55,8 @@ class SearchParams:
     # >= 0.1; they are Dirichlet-distributed, with alpha = this / the root's number of legal moves
     # and pass (AlphaZero's 0.03 on an empty board); larger spreads them over more moves
     noise_alpha: float = 10.83
+    # no simulation goes past a position whose priors are awaited; False: placeholder priors lead on
+    wait_for_priors: bool = False
     keep_tree: bool = True  # False begins each search with an empty tree, even of the same game
 
     policy_net: bool = True  # use the policy net

@@ -107,16 +107,15 @@ class SearchParts:
 
     def remember(self, answer: Answer) -> list[tuple[Request, Found]]:
         """Cache the answers of a batch; returns them with their requests."""
-        found: list[tuple[Request, Found]] = []
         if answer.answers is None:
-            return found
-        cache = self.caches[answer.queue.kinds[0]]
-        for request, row in zip(answer.requests, answer.rows, strict=True):
-            known = found_of(answer.answers, row, request.to_play)
+            return []
+        cache, requests = self.caches[answer.queue.kinds[0]], answer.requests
+        colours = [request.to_play for request in requests]
+        found = found_of(answer.answers, answer.rows, colours)
+        for request, known in zip(requests, found, strict=True):
             if not request.forgotten:
                 cache.put(request.key, known)
-            found.append((request, known))
-        return found
+        return list(zip(requests, found, strict=True))
 
     def abandon(self) -> None:
         """Give up all that is in flight; what comes back of it is received by nobody."""

@@ -14,6 +14,7 @@ from mcts.tree.backup_kernels import add_value, finish_terminal, take_back
 from mcts.tree.leaves_kernels import set_leaf
 from mcts.tree.reading_kernels import mean
 from mcts.tree.store_kernels import (
+    AWAITED,
     KNOWN,
     MAX_DEPTH,
     NONE,
@@ -48,6 +49,8 @@ def descend(store, boards, leaves, turns, budget):
         if used >= np.uint64(len(leaves)):
             break
         depth = walk(store, path)
+        if depth == 0:
+            break
         leaf = path[depth - 1]
         edge = store.edges[leaf]
         if edge.state == TERMINAL:
@@ -85,7 +88,8 @@ def descend(store, boards, leaves, turns, budget):
 def walk(store, path):
     """Walk from the root to a leaf, adding virtual loss; fills `path` with edges, returns how many.
 
-    Asks the nets for priors and values of positions on the way that have been visited enough.
+    Asks the nets for priors and values of positions on the way that have been visited enough. Where
+    priors have to be awaited, nothing is started, and it returns 0.
     """
     head = store.head[0]
     head.started += 1
@@ -97,6 +101,10 @@ def walk(store, path):
         node = store.nodes[n]
         if node.priors == PLACEHOLDER:
             want(store, node.parent, POLICY)
+        answers_pass = node.passes == 1 and node.opened == 0  # by a pass, whatever the priors are
+        if head.waits and node.priors == AWAITED and not answers_pass:
+            take_back(store, path[depth - np.uint64(1)])
+            return np.uint64(0)
         k = best_move(store, n)
         if k == node.opened and not open_move(store, n):
             break

@@ -85,6 +85,7 @@ class Tree:
         self.head.n_vl = params.n_vl
         self.head.c_puct = params.c_puct
         self.head.notes = params.selection == "notes"
+        self.head.waits = params.wait_for_priors
         self.head.fpu_zero = params.fpu == "zero"
         self.head.fpu_reduction = params.fpu_reduction
         self.head.beta = params.beta

@@ -193,7 +193,7 @@ def test_answers_become_blacks() -> None:
         owner=lambda own, other: np.where(own, 1.0, -1.0),
         score=lambda own, other: 3.5,
     ).evaluate(Positions(np.stack([request(SimpleQueue(), 2).packed] * 2), np.array([1, -1])))
-    black, white = (found_of(answers, row, colour) for row, colour in ((0, 1), (1, -1)))
+    black, white = found_of(answers, [0, 1], [1, -1])
     assert (black.value, white.value) == (0.25, -0.25) and (black.score, white.score) == (3.5, -3.5)
     assert black.owner is not None and white.owner is not None and (black.owner[:2] == 1).all()
     assert (black.owner == -white.owner).all()

@@ -23,7 +23,14 @@ from mcts.search.protocols import Limits, Report
 from mcts.search.search import Search
 from tests.support.boards import random_board
 
-ZERO = {"lam": 0.0, "n_thr": 0, "rollouts": False, "fpu": "zero", "tree_policy": False}
+ZERO = {
+    "lam": 0.0,
+    "n_thr": 0,
+    "rollouts": False,
+    "fpu": "zero",
+    "tree_policy": False,
+    "wait_for_priors": True,
+}
 CHANCES = {3: 0.3, 12: 0.25, 20: 0.1}
 
 
@@ -133,6 +140,41 @@ def test_a_leaf_of_zero_costs_one_evaluation(deterministic: bool, make: Any) -> 
     assert asked == net.positions <= len(nodes) <= 400
     if deterministic:
         assert (nodes["priors"] == 2).all() and len(nodes) > 390
+
+
+@pytest.mark.parametrize("two", [False, True])
+@pytest.mark.parametrize("params", [ZERO, {"lam": 0.5, "wait_for_priors": True, "n_thr": 0}])
+def test_simulations_wait_for_priors(params: dict, two: bool, make: Any) -> None:
+    """Moves of every node are tried in the order of the net's priors, however late these are."""
+    nets: list[Evaluator] = [FakeNet(CHANCES, material)]
+    if two:
+        nets = [FakePolicy(CHANCES), FakeValue(material)]
+    late = [Late(net, 0.003 * (1 + k)) for k, net in enumerate(nets)]
+    given = dict(zip(("policy", "value"), late, strict=True)) if two else {"net": late[0]}
+    search = make(**given, **params, deterministic=False, queue=64)
+    report = search.think(Board(5), Limits(simulations=500))
+    assert search.tree is not None and report.simulations == 500
+    count, checked = int(search.tree.head.n_nodes), 0
+    for node in range(count):
+        moves = search.tree.moves_of(node)
+        tried = moves["prior"][moves["edge"] > 0]
+        assert (np.diff(tried) <= 1e-6).all()
+        checked += len(tried) > 1
+    assert checked > 5
+
+
+def test_a_net_that_never_answers_is_waited_for_until_patience_ends(make: Any) -> None:
+    net = Silent(FakeNet(CHANCES, material))
+    search = make(net=net, **{**ZERO, "rollouts": True, "lam": 0.5}, patience=0.2,
+                  deterministic=False)  # fmt: skip
+    report = search.think(Board(5), Limits(simulations=50))
+    assert len(report.errors) == 1 and report.simulations == 50
+    board = Board(5)
+    board.play(12)
+    board.play(PASS)
+    won = search.at_once(board, 0.05).best  # a pass that wins is found without any priors
+    assert (won.move, won.value) == (PASS, 1)
+    net.release.set()
 
 
 def test_what_is_in_flight_is_not_asked_for_again(make: Any) -> None:
