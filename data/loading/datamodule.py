@@ -15,16 +15,19 @@ depends on. If that has changed when a run is resumed, it warns and begins the n
 """
 
 import warnings
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import torch
 from pytorch_lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
+from data.base.errors import Mistake
 from data.dataset.file import DatasetFile
+from data.dataset.games import Games
 from data.dataset.layout import DatasetError
 from data.dataset.owners import read_owners
-from data.features.feature_set import PLANES
 from data.loading.batches import (
     EvaluationBatches,
     FirstTrainBatches,
@@ -32,11 +35,23 @@ from data.loading.batches import (
     WorkerBatches,
 )
 from data.loading.lightning_state import batches_by_heart, batches_trained, learns_by_heart
-from data.loading.loader import Loader, check_planes
-from data.loading.order import POOL_ROWS, Candidates, EvaluationOrder, TrainOrder, candidates
+from data.loading.loader import Loader
+from data.loading.order import (
+    POOL_ROWS,
+    Candidates,
+    EvaluationOrder,
+    TrainOrder,
+    candidates,
+    find_passes,
+)
+from data.loading.patterns import PatternOptions, Patterns
+from data.loading.planes import ReplayedPlanes, RowInputs, StoredPlanes, choose_inputs
+from data.loading.targets import Targets
+from data.patterns.vocabulary import PatternError
 
 Batches = TypeVar("Batches", TrainBatches, EvaluationBatches)
 CHOICES = {
+    "inputs": ("stored", "replayed", "patterns"),
     "target": ("move", "value"),
     "symmetries": ("random", "none", "all"),
     "start_method": (None, "fork", "spawn", "forkserver"),
@@ -46,17 +61,30 @@ CHOICES = {
 class GoDataModule(LightningDataModule):
     """See conf/loader/default.yaml for the arguments.
 
-    `train_dataloader()` and its sisters work without a Trainer too.
+    `train_dataloader()` and its sisters work without a Trainer too. `inputs` names the planes of a
+    batch; with patterns nobody asks for it.
     """
 
     input_kind = "planes"  # a net says by the same attribute what it takes; without one, planes
+    handed_out = 0  # batches, where no Trainer counts them
+    _offset = 0  # from Lightning's count to the number of the next batch
+    _restored: dict[str, Any] | None = None
 
     def __init__(
         self,
         dataset: str,
         *,
+        inputs: str = "stored",
+        features: str | None = None,
+        planes: int | None = None,
+        extras: Sequence[str] = (),
+        unknown: float = 0.0,
+        eval_unknown: float = 0.0,
+        patterns: Mapping[str, Any] | None = None,
         target: str = "move",
-        planes: int = PLANES,
+        targets: Sequence[str] = (),
+        owners: str | None = None,
+        passes: bool = False,
         batch_size: int = 256,
         eval_batch_size: int | None = None,
         pool_rows: int = POOL_ROWS,
@@ -64,7 +92,6 @@ class GoDataModule(LightningDataModule):
         symmetries: str = "random",
         positions_per_game: int | None = None,
         eval_positions_per_game: int | None = None,
-        owners: str | None = None,
         seed: int = 0,
         num_workers: int = 0,
         start_method: str | None = None,
@@ -72,45 +99,61 @@ class GoDataModule(LightningDataModule):
         pin_memory: bool = False,
     ):
         super().__init__()
-        for name, chosen in (
-            ("target", target),
-            ("symmetries", symmetries),
-            ("start_method", start_method),
-        ):
-            if chosen not in CHOICES[name]:
-                raise ValueError(
-                    f"{name}={chosen!r}: choose one of {', '.join(map(str, CHOICES[name]))}"
-                )
-        self.file = DatasetFile(dataset)
-        check_planes(self.file, planes)
+        check(inputs=inputs, target=target, symmetries=symmetries, start_method=start_method)
+        check_shares(unknown=unknown, eval_unknown=eval_unknown)
+        if inputs == "patterns":
+            check_patterns(prefetch, extras)
+        self.file, self.made = DatasetFile(dataset), inputs
+        self.inputs = choose_inputs(self.file, inputs == "replayed", features, planes, extras)
+        # as older configurations and nets count: 50 are 48 stored planes and two uniform ones
+        self.planes = self.inputs.stored if planes is None else planes
+        self.unknown, self.eval_unknown = unknown, eval_unknown
+        self.patterns = PatternOptions(**(patterns or {}))
         self.owners = read_owners(owners, self.file) if owners else None
-        self.target = target
-        self.planes = planes
-        self.batch_size = batch_size
-        self.eval_batch_size = eval_batch_size or batch_size
-        self.pool_rows = pool_rows
-        self.epoch_rows = epoch_rows
-        self.symmetries = symmetries
+        self.target, self.wanted, self.passes = target, tuple(targets), passes
+        self.batch_size, self.eval_batch_size = batch_size, eval_batch_size or batch_size
+        self.pool_rows, self.epoch_rows = pool_rows, epoch_rows
+        self.symmetries = "none" if inputs == "patterns" else symmetries
         self.positions_per_game = positions_per_game
         self.eval_positions_per_game = eval_positions_per_game
         self.seed = seed
-        self.num_workers = num_workers
-        self.start_method = start_method
-        self.prefetch = prefetch
-        self.pin_memory = pin_memory
-        self.handed_out = 0  # batches, where no Trainer counts them
-        self._offset = 0  # from Lightning's count to the number of the next batch
-        self._restored: dict[str, Any] | None = None
+        self.num_workers, self.start_method = num_workers, start_method
+        self.prefetch, self.pin_memory = prefetch, pin_memory
         self._candidates: dict[str, Candidates] = {}
         # the last one of each split
         self._loaders: dict[str, TrainBatches | EvaluationBatches] = {}
+        Targets.check(self.wanted, self.owners)
+
+    @cached_property
+    def games(self) -> Games:
+        return Games(self.file)
+
+    @cached_property
+    def source(self) -> RowInputs:
+        """What makes planes or patterns of rows."""
+        if self.made == "patterns":
+            return Patterns.of(self.file, self.games, self.patterns)
+        if self.made == "replayed":
+            return ReplayedPlanes(self.file, self.games, self.inputs)
+        return StoredPlanes(self.file, self.inputs)
+
+    @cached_property
+    def targets(self) -> Targets:
+        games = self.games if "reply" in self.wanted else None
+        return Targets(self.file, self.wanted, self.owners, games)
+
+    @property
+    def names_pass(self) -> bool:
+        """Whether passes are among the moves to learn."""
+        return self.passes and getattr(self.file, "passes", False)
 
     def net_arguments(self) -> dict[str, int]:
         """Return the arguments of the net that only the data tell."""
-        return {}
+        return self.source.net_arguments()
 
     def prepare_net(self, net: torch.nn.Module) -> None:
         """Give a new net what it takes from the data, if anything."""
+        self.source.prepare_net(net)
 
     @property
     def size(self) -> int:
@@ -143,7 +186,7 @@ class GoDataModule(LightningDataModule):
         rank, world = self.process()
         return TrainOrder(
             self.candidates("train", self.positions_per_game),
-            self.batch_size, self.pool_rows, self.seed, self.symmetries, rank, world,
+            self.batch_size, self.pool_rows, self.seed, self.symmetries, rank, world, self.unknown,
         )  # fmt: skip
 
     def evaluation_order(self, split: str) -> EvaluationOrder:
@@ -151,6 +194,7 @@ class GoDataModule(LightningDataModule):
             self.candidates(split, self.eval_positions_per_game),
             self.eval_batch_size,
             *self.process(),
+            self.eval_unknown,
         )
 
     def candidates(self, split: str, per_game: int | None) -> Candidates:
@@ -161,7 +205,8 @@ class GoDataModule(LightningDataModule):
                     f"{self.file.path}: no split {split!r}, "
                     f"there are {', '.join(self.file.split_rows)}"
                 )
-            self._candidates[name] = candidates(self.file, split, self.target, per_game)
+            left_out = None if self.passes else find_passes(self.file)
+            self._candidates[name] = candidates(self.file, split, self.target, per_game, left_out)
         return self._candidates[name]
 
     def batches_per_epoch(self) -> int:
@@ -196,7 +241,7 @@ class GoDataModule(LightningDataModule):
             line += f" on each of {order.world} processes"
         if order.left_out():
             line += f", {order.left_out():,} positions left out, others each time"
-        lines = [line]
+        lines = [*self.contents(), line]
         for split in self.file.split_rows:
             if split != "train":
                 purpose = ", for evaluate_model.py" if split == "test" else ""
@@ -205,8 +250,15 @@ class GoDataModule(LightningDataModule):
                 )
         return "\n".join(lines)
 
+    def contents(self) -> list[str]:
+        """What a batch has beyond stored planes and moves, for people."""
+        hidden = f"{self.unknown:.0%} of what is known of games hidden" if self.unknown else ""
+        targets = f"targets: {', '.join(self.targets.names)}" if self.targets.names else ""
+        found = "; ".join(filter(None, (self.source.summary(), hidden, targets)))
+        return [found] if found else []
+
     def loader(self, order: TrainOrder | EvaluationOrder) -> Loader:
-        return Loader(self.file, order, self.planes, self.prefetch, self.owners)
+        return Loader(self.file, order, self.source, self.targets, self.prefetch)
 
     def evaluation_batches(self, split: str) -> int:
         return len(self.evaluation_order(split))
@@ -301,6 +353,31 @@ class GoDataModule(LightningDataModule):
         """
         for loader in self._loaders.values():
             loader.close()
+
+
+def check(**chosen: str | None) -> None:
+    """Raise `ValueError` for a word that is none of its choices."""
+    for name, value in chosen.items():
+        if value not in CHOICES[name]:
+            raise ValueError(
+                f"{name}={value!r}: choose one of {', '.join(map(str, CHOICES[name]))}"
+            )
+
+
+def check_shares(**shares: float) -> None:
+    for name, share in shares.items():
+        if not 0 <= share <= 1:
+            raise Mistake(f"{name}={share}: a share, from 0 to 1")
+
+
+def check_patterns(prefetch: bool, extras: Sequence[str]) -> None:
+    if prefetch:
+        raise PatternError(
+            "prefetch=true: patterns are computed when they are asked for, "
+            "there is nothing to read ahead"
+        )
+    if extras:
+        raise PatternError(f"extras={','.join(extras)}: a net of patterns takes no planes")
 
 
 def check_same_games(file: DatasetFile, then: dict[str, Any]) -> None:

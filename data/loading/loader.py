@@ -2,35 +2,33 @@
 
 A batch is a dict:
 
-    planes     uint8 [batch, size, size, planes]   NHWC, turned
-    move       int64                               turned like the planes
+    planes     uint8 [batch, size, size, planes]   NHWC, turned: stored planes, then uniform ones
+    move       int64                               turned like the planes; `size**2` is a pass
     outcome    float32                             of the player to move: +1 won, -1 lost, 0 unknown
     row        int64                               in the file
     game       int32
     ply        int16
     symmetry   uint8                               the one that planes and move are turned by
-    owner      float32 [batch, points]             with `owners` only; turned; -1 the opponent's ..
-                                                   +1 the player to move's when the game was over
+    ...                                            targets that were asked for: see `targets.py`
 
-Pools are kept packed: 2,166 bytes a row at 19x19, 284 MB for 131,072 rows, twice with `prefetch`.
+`planes.py` tells where planes come from. Pools are kept packed: at 19x19 2,166 bytes a row of 48
+planes, 284 MB for 131,072 rows, twice with `prefetch`.
 """
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from data.dataset.file import DatasetFile
-from data.dataset.layout import DatasetError
-from data.dataset.owners import SURE
-from data.dataset.positions import read_labels, read_rows
-from data.features.feature_set import KOMI_PLANES, PLANES, komi_bytes
+from data.dataset.positions import read_labels
+from data.features.inputs import Inputs
 from data.game import symmetry
-from data.loading.loader_kernels import expand
 from data.loading.order import Pool
+from data.loading.planes import RowInputs, StoredPlanes, features_of
+from data.loading.targets import Targets, to_points
 
 Batch = dict[str, np.ndarray]
 T = TypeVar("T")
@@ -43,28 +41,20 @@ class Order(Protocol):
     def pools(self, start: int) -> Iterator[Pool]: ...
 
 
-class Batches(Protocol):
-    """Some batches whose rows are in memory."""
-
-    def __len__(self) -> int: ...
-    def batch(self, k: int) -> Batch: ...
-
-
 @dataclass(frozen=True)
 class Loader:
-    """Goes to worker processes by pickling: each opens the file for itself.
-
-    A loader of other inputs overrides `load`.
-    """
+    """Goes to worker processes by pickling: each opens the file for itself."""
 
     file: DatasetFile
     order: Order
-    planes: int = PLANES  # the first ones of the 48; 49: and the colour to move; 50: and komi
+    inputs: RowInputs | None = None  # None: the planes of the file
+    targets: Targets | None = None
     prefetch: bool = False  # read the next pool in a thread while this one is served
-    owners: np.ndarray | None = None  # int8 [games, points] (see owners.py)
 
     def __post_init__(self) -> None:
-        check_planes(self.file, self.planes)
+        if self.inputs is None:
+            stored = StoredPlanes(self.file, Inputs(features_of(self.file)))
+            object.__setattr__(self, "inputs", stored)
 
     def batches(self, start: int = 0, worker: int = 0, workers: int = 1) -> Iterator[Batch]:
         """Yield the batches from number `start` on.
@@ -72,13 +62,14 @@ class Loader:
         With several workers, worker w yields every `workers`-th batch.
         """
 
-        def load(pool: Pool) -> Batches:
+        def load(pool: Pool) -> LoadedPool:
             wanted = [
                 k
                 for k in range(len(pool.rows))
                 if (n := pool.first + k - start) >= 0 and n % workers == worker
             ]
-            return self.load([pool.rows[k] for k in wanted], [pool.turns[k] for k in wanted])
+            assert self.inputs is not None
+            return LoadedPool(self.file, pool.select(wanted), self.inputs, self.targets)
 
         pools = self.order.pools(start)
         for loaded in ahead(load, pools) if self.prefetch else map(load, pools):
@@ -86,61 +77,42 @@ class Loader:
                 yield loaded.batch(k)
             del loaded  # or there are three pools for a moment
 
-    def load(self, rows: list[np.ndarray], turns: list[np.ndarray]) -> Batches:
-        """Read the rows of some batches; `turns` are their symmetries."""
-        return LoadedPool(self.file, rows, turns, self.planes, self.owners)
-
 
 class LoadedPool:
-    """The rows of some batches in memory, packed, in the order of the file."""
+    """The rows of some batches in memory, in the order of the file."""
 
     def __init__(
-        self,
-        file: DatasetFile,
-        rows: list[np.ndarray],
-        turns: list[np.ndarray],
-        planes: int = PLANES,
-        owners: np.ndarray | None = None,
+        self, file: DatasetFile, pool: Pool, inputs: RowInputs, targets: Targets | None = None
     ):
-        self.file, self.size = file, file.size
-        self.rows, self.turns = rows, turns
-        self.planes, self.owners = planes, owners
-        ascending, self.slots = sort_rows(rows)
-        self.packed = read_rows(file.positions["planes"], ascending)
-        self.columns = read_labels(file, ascending)
+        self.size, self.pool, self.targets = file.size, pool, targets
+        ascending, self.slots = sort_rows(pool.rows)
+        self.labels = read_labels(file, ascending)
+        hidden = None
+        if pool.hidden is not None:
+            hidden = np.zeros(len(ascending), np.uint8)
+            hidden[np.concatenate([np.zeros(0, np.int64), *self.slots])] = np.concatenate(
+                [np.zeros(0, np.uint8), *pool.hidden]
+            )
+        self.loaded = inputs.load(ascending, self.labels, hidden)
 
     def __len__(self) -> int:
         """Batches."""
-        return len(self.rows)
-
-    @cached_property
-    def komi(self) -> np.ndarray:
-        return komi_bytes(self.file.area_komi[self.columns["game"]], self.columns["to_play"])
+        return len(self.pool.rows)
 
     def batch(self, k: int) -> Batch:
-        size, slots, turns = self.size, self.slots[k], self.turns[k]
-        komi = self.komi if self.planes == KOMI_PLANES else np.empty(0, np.uint8)
-        out = np.empty((len(slots), size * size, self.planes), np.uint8)
-        expand(
-            self.packed, slots, turns, symmetry.backward(size), self.columns["to_play"], komi, out
-        )
+        slots, turns = self.slots[k], self.pool.turns[k]
+        labels = {name: column[slots] for name, column in self.labels.items()}
+        moves = symmetry.forward(self.size)[turns, labels["move"]]
         batch = {
-            "planes": out.reshape(len(slots), size, size, self.planes),
-            "move": symmetry.forward(size)[turns, self.columns["move"][slots]].astype(np.int64),
-            "outcome": self.columns["outcome"][slots].astype(np.float32),
-            "row": self.rows[k],
-            "game": self.columns["game"][slots],
-            "ply": self.columns["ply"][slots],
+            "planes": self.loaded.batch(slots, turns),
+            "move": to_points(moves, self.size),
+            "outcome": labels["outcome"].astype(np.float32),
+            "row": self.pool.rows[k],
+            "game": labels["game"],
+            "ply": labels["ply"],
             "symmetry": turns,
         }
-        return batch if self.owners is None else batch | {"owner": self.owner(k, self.owners)}
-
-    def owner(self, k: int, owners: np.ndarray) -> np.ndarray:
-        """Who owned each point, from the view of the player to move, turned like the planes."""
-        slots, points = self.slots[k], self.size**2
-        turned = symmetry.backward(self.size)[self.turns[k]][:, :points]
-        own = owners[self.columns["game"][slots][:, None], turned].astype(np.float32)
-        return own * (self.columns["to_play"][slots].astype(np.float32) / SURE)[:, None]
+        return batch if self.targets is None else batch | self.targets.batch(labels, turns)
 
 
 def sort_rows(batches: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -169,17 +141,3 @@ def ahead(function: Callable[[Pool], T], items: Iterator[Pool]) -> Iterator[T]:
         # A caller that gives up does not wait for the thread, which may even be the one that
         # collects this generator.
         executor.shutdown(wait=False, cancel_futures=True)
-
-
-def check_planes(file: DatasetFile, planes: int) -> None:
-    if not 1 <= planes <= KOMI_PLANES:
-        raise DatasetError(
-            f"{file.path}: {planes} planes are asked for; possible are the first k of its "
-            f"{PLANES}, {KOMI_PLANES - 1} with the colour to move, or {KOMI_PLANES} with that "
-            "and komi"
-        )
-    if file.layout != "packed" or "planes" not in file.positions:
-        raise DatasetError(
-            f"{file.path}: layout={file.layout} has no packed planes to train with; "
-            "build it with layout=packed"
-        )

@@ -1,32 +1,31 @@
 """Packed planes expanded to bytes, each position turned by a symmetry on the way.
 
-A packed position is uint8 [points, 6], six bytes a point (see `alphago48.py`). The point that comes
-to q under symmetry k is `backward[k, q]`, so turning costs nothing: it is the order in which
-points are read. Batches are NHWC: the planes of a point stand beside each other, which for torch
-is channels-last.
+A packed position is uint8 [points, row_bytes], one bit a plane (see `feature_set.py`). The point
+that comes to q under symmetry k is `backward[k, q]`, so turning costs nothing: it is the order in
+which points are read. Batches are NHWC: the planes of a point stand beside each other, which for
+torch is channels-last.
 """
 
 import numpy as np
 
 from data.base.jit import kernel
-from data.features.feature_set import COLOUR_PLANES, PLANES
 
 # uint8 [256, 8]: what a byte expands to
 BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
 
 
 @kernel
-def expand(packed, slots, turns, backward, to_play, komi, out):
+def expand(packed, slots, turns, backward, uniform, out):
     """Position slots[i] of `packed`, turned by turns[i], to out[i].
 
-    `out` uint8 [batch, points, planes] gets as many planes as it has room for: the first ones of
-    the 48, and after them one that is 1 everywhere if Black is to move (`to_play` int8, one a
-    position of `packed`), and then `komi` (uint8, see `komi_bytes`; it may be empty where there is
-    no room for it).
+    `uniform` uint8 [positions, extras] has the uniform planes of each position of `packed`. They
+    become the last planes of `out` uint8 [batch, points, planes]. Before them come as many stored
+    planes as there is room for, from the first one on.
     """
-    planes = min(out.shape[2], PLANES)
+    planes = out.shape[2] - uniform.shape[1]
     whole = np.uint64(planes >> 3)
     rest = np.uint64(planes & 7)
+    extras = np.uint64(uniform.shape[1])
     for i in range(np.uint64(len(slots))):
         slot = np.uint64(slots[i])
         turn = np.uint64(turns[i])
@@ -36,10 +35,8 @@ def expand(packed, slots, turns, backward, to_play, komi, out):
                 spread(packed[slot, p, j], out, i, q, np.uint64(8) * j)
             for b in range(rest):
                 out[i, q, np.uint64(8) * whole + b] = BITS[packed[slot, p, whole], b]
-            if out.shape[2] > PLANES:
-                out[i, q, np.uint64(PLANES)] = to_play[slot] > 0
-            if out.shape[2] > COLOUR_PLANES:
-                out[i, q, np.uint64(COLOUR_PLANES)] = komi[slot]
+            for e in range(extras):
+                out[i, q, np.uint64(planes) + e] = uniform[slot, e]
 
 
 @kernel

@@ -26,6 +26,8 @@ import numpy as np
 from data.base.random_kernels import STEP
 from data.dataset.file import DatasetFile
 from data.dataset.layout import CHUNK, DatasetError
+from data.features.uniform import CONDITIONS
+from data.game.coords import PASS
 from data.game.symmetry import COUNT
 
 # 225 different games in a batch of 256, where a shuffle of millions of rows has 254; half as many:
@@ -42,17 +44,40 @@ class Pool:
     first: int  # number of the first one
     rows: list[np.ndarray]  # int64, one array a batch
     turns: list[np.ndarray]  # uint8, the symmetry of each row
+    # uint8: bit k hides `CONDITIONS[k]` of a row; None hides nothing
+    hidden: list[np.ndarray] | None = None
+
+    def select(self, batches: list[int]) -> "Pool":
+        """Return some of the batches, for one worker."""
+        rows, turns = ([column[k] for k in batches] for column in (self.rows, self.turns))
+        hidden = None if self.hidden is None else [self.hidden[k] for k in batches]
+        return Pool(self.first, rows, turns, hidden)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The rows of a split that may be drawn: all of them, or those of some games."""
+    """The rows of a split that may be drawn: all of them, or those of some games.
+
+    With `left_out` all numbers here but those count the rows without the ones that are left out.
+    """
 
     start: int
     stop: int
     # int64 [games, 2], the first row of each and the one after its last
     games: np.ndarray | None = None
     per_game: int | None = None  # rows drawn of each game; None is all
+    left_out: np.ndarray | None = None  # int64, increasing rows of the file
+
+    def without(self, left_out: np.ndarray | None) -> "Candidates":
+        """Return the same candidates but these rows, int64, increasing; None is none."""
+        if left_out is None or not len(left_out):
+            return self
+        start, stop = (int(row - np.searchsorted(left_out, row)) for row in (self.start, self.stop))
+        games = self.games
+        if games is not None:
+            games = games - np.searchsorted(left_out, games)
+            games = games[games[:, 1] > games[:, 0]]
+        return Candidates(start, stop, games, self.per_game, left_out)
 
     def __len__(self) -> int:
         if self.games is None:
@@ -61,6 +86,14 @@ class Candidates:
         return int((lengths if self.per_game is None else np.minimum(lengths, self.per_game)).sum())
 
     def draw(self, key: int) -> "Selection":
+        drawn = self.numbers(key)
+        if self.left_out is None:
+            return drawn
+        numbers = drawn.at(np.arange(drawn.count))
+        before = self.left_out - np.arange(len(self.left_out))  # kept rows before each of them
+        return Selection.of(numbers + np.searchsorted(before, numbers, side="right"))
+
+    def numbers(self, key: int) -> "Selection":
         if self.games is None:
             return Selection(self.start, len(self))
         first, stop = self.games[:, :1], self.games[:, 1:]
@@ -115,6 +148,7 @@ class TrainOrder:
     symmetries: str = "random"
     rank: int = 0
     world: int = 1
+    unknown: float = 0.0  # how often each condition is hidden
 
     @property
     def passes(self) -> int:
@@ -163,8 +197,15 @@ class TrainOrder:
         turns = self.turns(number, rows)
         shape = (stop - first, self.batch_size)
         return Pool(
-            number * self.batches + first, list(rows.reshape(shape)), list(turns.reshape(shape))
+            number * self.batches + first,
+            list(rows.reshape(shape)),
+            list(turns.reshape(shape)),
+            list(self.hidden(number, rows).reshape(shape)) if self.unknown else None,
         )
+
+    def hidden(self, number: int, rows: np.ndarray) -> np.ndarray:
+        """uint8: which conditions of each row are hidden, by the row and the pass alone."""
+        return hide(rows, self.unknown, self.seed, number)
 
     def turns(self, number: int, rows: np.ndarray) -> np.ndarray:
         """uint8: the symmetry of each row.
@@ -207,6 +248,7 @@ class EvaluationOrder:
     batch_size: int
     rank: int = 0
     world: int = 1
+    unknown: float = 0.0  # how often each condition is hidden, the same ones each time
 
     def __len__(self) -> int:
         """Batches on each rank."""
@@ -224,21 +266,66 @@ class EvaluationOrder:
         for first in range(start, batches, step):
             stop = min(first + step, batches)
             rows = [selection.at(np.arange(edges[k], edges[k + 1])) for k in range(first, stop)]
-            yield Pool(first, rows, [np.zeros(len(batch), np.uint8) for batch in rows])
+            hidden = [hide(batch, self.unknown, EVALUATION_SEED) for batch in rows]
+            turns = [np.zeros(len(batch), np.uint8) for batch in rows]
+            yield Pool(first, rows, turns, hidden if self.unknown else None)
 
 
-def candidates(file: DatasetFile, split: str, target: str, per_game: int | None) -> Candidates:
+def hide(rows: np.ndarray, share: float, *parts: int | str) -> np.ndarray:
+    """uint8: bit k says that `CONDITIONS[k]` of a row is hidden, each with chance `share`.
+
+    Half of that is done together: sometimes nothing is known at all, and the two ranks are often
+    both unknown. So a net also knows positions of which some conditions are known.
+    """
+    out = np.zeros(len(rows), np.uint8)
+    for number, (bits, chance) in enumerate(hiding(share)):
+        drawn = hashed(key(*parts, "unknown", number), rows) >> np.uint64(11)
+        out |= np.where(drawn < chance * (1 << 53), np.uint8(bits), np.uint8(0))
+    return out
+
+
+def hiding(share: float) -> list[tuple[int, float]]:
+    """Independent draws after which each condition is hidden with chance `share`.
+
+    A draw hides the conditions in its bits. Two draws of the chances a and b hide with the chance
+    a + b - ab: `half` and `rest` make `share`.
+    """
+    ranks = [k for k, name in enumerate(CONDITIONS) if name.endswith("rank")]
+    half, rest = share / 2, share / (2 - share)
+    draws = [((1 << len(CONDITIONS)) - 1, half), (sum(1 << k for k in ranks), rest / 2)]
+    return draws + [
+        (1 << k, rest / (2 - rest) if k in ranks else rest) for k in range(len(CONDITIONS))
+    ]
+
+
+def candidates(
+    file: DatasetFile,
+    split: str,
+    target: str,
+    per_game: int | None,
+    left_out: np.ndarray | None = None,
+) -> Candidates:
     """The rows of a split; `target='value'` leaves out the games with games/value 0."""
     start, stop = file.split_rows[split]
     if target == "move" and per_game is None:
-        return Candidates(start, stop)
+        return Candidates(start, stop).without(left_out)
     first, end = file.split_games[split]
     bounds = file.first_row[first : end + 1]
     games = np.stack([bounds[:-1], bounds[1:]], axis=1)
     usable = games[:, 1] > games[:, 0]
     if target == "value":
         usable &= file.games["value"][first:end] != 0
-    return Candidates(start, stop, games[usable], per_game)
+    return Candidates(start, stop, games[usable], per_game).without(left_out)
+
+
+def find_passes(file: DatasetFile) -> np.ndarray | None:
+    """int64: the rows of passes, increasing; None where the file has none."""
+    if not getattr(file, "passes", False):
+        return None
+    column, found = file.positions["move"], [np.zeros(0, np.int64)]
+    for first in range(0, len(file), 1 << 22):
+        found.append(first + np.flatnonzero(column[first : first + (1 << 22)] == PASS))
+    return np.concatenate(found)
 
 
 def key(*parts: int | str) -> int:

@@ -60,11 +60,14 @@ class LessonModule(Learner):
         return self.weighted({name: each.loss for name, each in judged.items()})
 
     def means(self) -> dict[str, Tensor]:
-        return self.means_of(self.sums)
+        return self.means_of(self.of_all_processes(self.sums))
+
+    def of_all_processes(self, sums: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the means of the sums, which have the same ratios as their totals."""
+        return {name: self.over_processes(value) for name, value in sums.items()}
 
     def means_of(self, sums: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the metrics of all positions that all processes have summed."""
-        sums = {name: self.over_processes(value) for name, value in sums.items()}
+        """Return the metrics of all positions that were summed."""
         losses: dict[str, Tensor] = {}
         metrics: dict[str, Tensor] = {}
         for key, value in sums.items():
@@ -83,7 +86,7 @@ class LessonModule(Learner):
         self.validated = added(self.validated, self.judge_all(batch, validating=True))
 
     def on_validation_epoch_end(self) -> None:
-        means = self.means_of(self.validated)
+        means = self.means_of(self.of_all_processes(self.validated))
         self.log_dict({f"val/{name}": value for name, value in means.items()}, sync_dist=True)
 
 

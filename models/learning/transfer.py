@@ -5,7 +5,7 @@ names and shapes agree. Weights of symmetric layers are converted for ordinary o
 compute the same, and vice versa.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from data.base.errors import Mistake
 from models.files.checkpoint import learner_of, net_state, read_checkpoint
 from models.files.open import open_exported
+from models.nets.conditions import columns
 from models.nets.symmetric import SIDES, SymmetricConv, folded_state, plain_state
 
 # the first layer, in each of the two kinds of nets
@@ -120,14 +121,16 @@ def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
     symmetric = has_symmetric_layers(net)
     if path.suffix == ".ckpt" or not path.is_file():
         checkpoint = read_checkpoint(path)
-        theirs = net_state(checkpoint)
-        their_symmetric = bool(checkpoint["hyper_parameters"]["model"]["net"].get("symmetric"))
+        theirs, card = net_state(checkpoint), checkpoint["hyper_parameters"]["model"]["net"]
+        their_symmetric = bool(card.get("symmetric"))
         if their_symmetric and not symmetric:
             theirs = plain_state(learner_of(checkpoint, path)[0])
     else:
-        theirs, their_symmetric = dict(open_exported(path).net.state_dict()), False
+        opened = open_exported(path)
+        theirs, card, their_symmetric = dict(opened.net.state_dict()), opened.card.net, False
     check_width(net.state_dict(), theirs, path)
     theirs |= under_our_names(net, theirs, path)
+    theirs |= under_our_conditions(net, theirs, card.get("uniform") or ())
     if symmetric and not their_symmetric:
         try:
             return folded_state(net, theirs)
@@ -136,6 +139,26 @@ def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
                 f"start={path}: {error}; with model.net.symmetric=false this net can begin with it"
             ) from None
     return theirs
+
+
+def under_our_conditions(
+    net: nn.Module, theirs: Mapping[str, Tensor], uniform: Sequence[str]
+) -> dict[str, Tensor]:
+    """Return the weights of conditions for the uniform inputs of `net`; new inputs have 0.
+
+    `uniform` names the inputs of the other net.
+    """
+    ours = getattr(net, "conditions", None)
+    if ours is None:
+        return {}
+    there, here = columns(uniform), columns(ours.uniform)
+    both, found = there.keys() & here.keys(), {}
+    for name, value in theirs.items():
+        if name.endswith(".conditions.weight"):
+            found[name] = value.new_zeros(len(value), ours.numbers)
+            for each in both:
+                found[name][:, here[each]] = value[:, there[each]]
+    return found
 
 
 def under_our_names(net: nn.Module, theirs: dict[str, Tensor], path: Path) -> dict[str, Tensor]:

@@ -29,6 +29,14 @@ TABLES = {"own_rank": "rank", "opponent_rank": "rank", "source": "source"}
 NUMBERS = {"own_rank": 4, "opponent_rank": 4, "source": 4, "year": 3}  # 1 for all others
 
 
+def columns(uniform: Sequence[str]) -> dict[str, slice]:
+    """Return where the numbers of each plane are in the vector."""
+    found, at = {}, 0
+    for name in uniform:
+        found[name] = slice(at, at := at + NUMBERS.get(name, 1))
+    return found
+
+
 class Conditions(nn.Module):
     """`uniform` names the planes in their order. The input is [batch, planes]: their bytes."""
 
@@ -60,7 +68,7 @@ class Conditions(nn.Module):
             return points_of_komi(code)[:, None] / KOMI_SCALE
         if name != "year":
             return code[:, None]
-        known = code.clamp(max=1)
+        known = 1 - torch.relu(1 - code)  # 1, but 0 for code 0
         line, step = (code - MIDDLE_YEAR) / YEARS, torch.tanh((code - PROGRAMS_YEAR) / 5)
         return torch.stack([known, known * line, known * step], 1)
 

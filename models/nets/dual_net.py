@@ -65,7 +65,7 @@ class DualNet(nn.Module):
         self.names_pass = names_pass
         self.planes = planes
         self.conditions = Conditions(uniform) if len(uniform) else None
-        self.komi = planes + list(uniform).index("komi") if "komi" in uniform else None
+        self.komi = list(uniform).index("komi") if "komi" in uniform else None
         numbers = self.conditions.numbers if self.conditions is not None else 0
         self.tower = Tower(
             planes, filters, blocks, context=context, symmetric=symmetric, conditions=numbers
@@ -97,7 +97,7 @@ class DualNet(nn.Module):
         return found if len(self.answers) > 1 else found[self.answers[0]]
 
     def all_answers(self, planes: Tensor) -> dict[str, Tensor]:
-        uniform = planes[:, self.planes :, 0, 0]
+        uniform = planes[:, self.planes :, :1, :1].flatten(1)
         conditions = self.conditions(uniform) if self.conditions is not None else None
         weight = self.tower[0][0][0].weight  # type: ignore[index]
         maps = self.tower(as_floats(planes[:, : self.planes], weight), conditions)
@@ -108,7 +108,7 @@ class DualNet(nn.Module):
         }
         if self.outlook is not None:
             maps = functional.relu_(self.outlook(maps))
-            komi = None if self.komi is None else points_of_komi(planes[:, self.komi, 0, 0])
+            komi = None if self.komi is None else points_of_komi(uniform[:, self.komi])
             found |= self.outlooks(maps, komi, conditions)
         return {name: found[name] for name in self.answers}
 

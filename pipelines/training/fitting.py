@@ -11,7 +11,6 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from data.features.evaluation import ANSWERS
 from data.features.inputs import Inputs
 from pipelines.shell.console import console
 from pipelines.training.options import TrainingError
@@ -55,19 +54,26 @@ def settle(cfg: DictConfig, data: Any) -> None:
         )
     net = cfg.model.net
     if "uniform" in net:
-        settle_planes(net, inputs_of(data))
-    elif data.planes != net.get("planes", data.planes):
-        raise TrainingError(
-            f"model.net.planes={net.planes}, but loader.planes={data.planes}: say only the latter"
-        )
+        settle_planes(net, data.inputs)
+    elif "planes" in net:
+        check_planes(net, data)
     settle_passes(net, bool(getattr(data, "names_pass", False)))
     if "lessons" in cfg.model:
         settle_lessons(cfg.model, targets_of(data))
     net.update(data.net_arguments())
 
 
-def inputs_of(data: Any) -> Inputs:
-    return getattr(data, "inputs", None) or Inputs.of_count(data.planes)
+def check_planes(net: DictConfig, data: Any) -> None:
+    """Raise `TrainingError` unless a net that counts its planes gets as many."""
+    if data.planes != net.planes:
+        raise TrainingError(
+            f"model.net.planes={net.planes}, but loader.planes={data.planes}: say only the latter"
+        )
+    if len(data.inputs) != data.planes:
+        raise TrainingError(
+            f"loader.extras: this net does not take {', '.join(data.inputs.uniform)} as inputs; "
+            "model=dual_resnet does, model=zero takes colours and komi"
+        )
 
 
 def settle_planes(net: DictConfig, inputs: Inputs) -> None:
@@ -101,28 +107,24 @@ def targets_of(data: Any) -> set[str]:
 
 def settle_lessons(model: DictConfig, targets: set[str]) -> None:
     """Choose the answers of a net whose `heads` are null: those that the data can teach."""
+    from models.learning.lesson_module import check_heads
     from models.learning.lessons import has_target, lessons_of
 
     lessons = lessons_of(model.lessons)
-    taught = [name for name in lessons if has_target(lessons[name], targets)]
-    untaught = [name for name in lessons if name not in taught]
-    where = {name: lessons[name].target for name in untaught}
+    untaught = [name for name, each in lessons.items() if not has_target(each, targets)]
     if "heads" in model.net and model.net.heads is None:
-        model.net.heads = taught
+        model.net.heads = [name for name in lessons if name not in untaught]
         for name in untaught:
             model.lessons[name] = None
-            console.print(f"no answer for {name}: {missing(where[name])}")
-    elif untaught:
-        name = untaught[0]
+            console.print(f"no answer for {name}: {missing(lessons.pop(name).target)}")
+        untaught = []
+    answers = model.net.get("heads") or getattr(class_of(model.net), "answers", ())
+    check_heads(lessons, [str(name) for name in answers])
+    for name in untaught:
         raise TrainingError(
-            f"model.lessons.{name}: {missing(where[name])}; model.lessons.{name}=null leaves it out"
+            f"model.lessons.{name}: {missing(lessons[name].target)}; "
+            f"model.lessons.{name}=null leaves it out"
         )
-    for name in model.net.get("heads") or ():
-        if name not in ANSWERS or model.lessons.get(name) is None:
-            raise TrainingError(
-                f"model.net.heads={list(model.net.heads)}: no lesson teaches {name}; "
-                f"model.lessons has {', '.join(lessons)}"
-            )
 
 
 def missing(target: str) -> str:

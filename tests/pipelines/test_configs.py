@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from data.dataset.file import DatasetFile
 from data.dataset.owners import write_owners
 from mcts.search.params import SearchParams
+from models.nets.answers import ask
 from pipelines.shell.configuration import CONF
 from pipelines.training.assemble import assemble, check_factories
 from pipelines.training.options import TrainingError, complete
@@ -76,7 +77,14 @@ def test_every_launcher_composes(launcher: str) -> None:
 @pytest.mark.parametrize("choice", TRAINING)
 def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_path: Path) -> None:
     # that such batches are for
-    models = {"patterns": "rollout", "tree_patterns": "tree", "value_komi": "value_resnet"}
+    models = {
+        "patterns": "rollout",
+        "tree_patterns": "tree",
+        "value_komi": "value_resnet",
+        "dual": "dual_resnet",
+        "zero17": "zero",
+        "zero18": "zero_small",
+    }
     fitting = [f"model={model}" for loader, model in models.items() if choice == f"loader={loader}"]
     if choice == "experiment=pretrained_value":
         file = DatasetFile(dataset)
@@ -110,7 +118,9 @@ def instantiate_parts(cfg: DictConfig, skip: set[str]) -> None:
     assert trainer.max_steps == cfg.steps and cfg.steps % cfg.validate_every_steps == 0
     weight = next(module.parameters())
     batch = next(iter(data.train_dataloader()))
-    assert module.net.eval()(batch["planes"]).isfinite().all() and weight.dtype.is_floating_point
+    answers = ask(module.net.eval(), batch["planes"])
+    assert all(answer.isfinite().all() for answer in answers.values())
+    assert weight.dtype.is_floating_point
 
 
 def del_hydra(cfg: DictConfig) -> None:

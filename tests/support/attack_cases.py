@@ -249,6 +249,7 @@ class Uses:
         from data.dataset.file import DatasetFile
         from data.loading.loader import Loader
         from data.loading.order import EvaluationOrder, candidates
+        from data.loading.planes import StoredPlanes, choose_inputs
 
         file = DatasetFile(path)
         file.identity()
@@ -257,7 +258,8 @@ class Uses:
                 order = EvaluationOrder(
                     candidates(file, split, target, 3 if target == "value" else None), 64
                 )
-                for _ in Loader(file, order, planes=50).batches():
+                inputs = StoredPlanes(file, choose_inputs(file, False, planes=50))
+                for _ in Loader(file, order, inputs).batches():
                     pass
 
     def patterns_of(self, path: Path) -> None:

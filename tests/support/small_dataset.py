@@ -72,6 +72,20 @@ def write_dataset(
         layout.create_column(group, "handicap", games, np.int16)[:] = np.where(
             np.arange(games) % 7 == 0, 3, 0
         )
+        for name in ("black_rank", "white_rank"):
+            ranks = rng.integers(-30, 20, games)
+            layout.create_column(group, name, games, np.int8)[:] = ranks
+        layout.create_column(group, "date", games, layout.TEXT)[:] = [
+            f"{year}-05-{1 + year % 28:02d}" if year > 1990 else ""
+            for year in rng.integers(1980, 2027, games)
+        ]
+        layout.create_column(group, "server", games, layout.TEXT)[:] = rng.choice(
+            ["kgs", "fox", "", "program"], games
+        ).tolist()
+        layout.create_column(group, "result", games, layout.TEXT)[:] = [
+            f"{'?BW'[side]}+{k % 9 + 0.5 if k % 3 else 'R'}" if side else "?"
+            for k, side in enumerate(winner.tolist())
+        ]
         layout.create_column(group, "rules", games, layout.TEXT)[:] = [
             "AGA" if k % 2 else "Chinese" for k in range(games)
         ]

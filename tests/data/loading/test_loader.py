@@ -17,6 +17,8 @@ from data.dataset.positions import read_rows
 from data.features.alphago48 import unpack
 from data.loading.loader import Batch, Loader
 from data.loading.order import Candidates, EvaluationOrder, TrainOrder
+from data.loading.planes import StoredPlanes, choose_inputs
+from data.loading.targets import Targets
 from tests.support.small_dataset import packed_of_row, write_dataset
 
 
@@ -27,6 +29,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> DatasetFile:
 
 def train(file: DatasetFile, **order) -> TrainOrder:
     return TrainOrder(Candidates(*file.split_rows["train"]), 16, pool_rows=200, **order)
+
+
+def planes_of(file: DatasetFile, planes: int) -> StoredPlanes:
+    return StoredPlanes(file, choose_inputs(file, False, planes=planes))
 
 
 def turn(board: np.ndarray, symmetry: int) -> np.ndarray:
@@ -44,7 +50,7 @@ def test_planes_and_move_turn_together(tmp_path: Path, size: int, planes: int) -
         name: file.positions[name][:] for name in ("move", "to_play", "outcome", "game", "ply")
     }
     seen = set()
-    for batch in islice(Loader(file, train(file), planes).batches(), 12):
+    for batch in islice(Loader(file, train(file), planes_of(file, planes)).batches(), 12):
         assert batch["planes"].dtype == np.uint8 and batch["planes"].flags.c_contiguous
         assert (
             batch["move"].dtype == batch["row"].dtype == np.int64
@@ -78,7 +84,9 @@ def test_planes_and_move_turn_together(tmp_path: Path, size: int, planes: int) -
 def test_owners_turn_with_the_planes_and_are_the_players(file: DatasetFile) -> None:
     owners = np.random.default_rng(5).integers(-127, 128, (60, 81)).astype(np.int8)
     to_play = file.positions["to_play"][:]
-    for batch in islice(Loader(file, train(file), owners=owners).batches(), 4):
+    for batch in islice(
+        Loader(file, train(file), targets=Targets(file, owners=owners)).batches(), 4
+    ):
         assert batch["owner"].dtype == np.float32
         for i, game in enumerate(batch["game"]):
             expected = (
@@ -149,7 +157,7 @@ def test_more_planes_than_there_are_are_refused(file: DatasetFile, planes: int) 
     with pytest.raises(
         DatasetError, match=rf"{planes} planes are asked for; possible are .* 48, 49 .* 50"
     ):
-        Loader(file, train(file), planes)
+        planes_of(file, planes)
 
 
 def test_a_plain_file_is_refused(tmp_path: Path) -> None:

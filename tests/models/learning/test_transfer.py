@@ -170,3 +170,109 @@ def test_a_net_of_other_layers_is_refused(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "paper.ckpt", tiny_net(PLAIN_POLICY)[0], PLAIN_POLICY)
     with pytest.raises(StartError, match="no weight there fits this net, which has other layers"):
         begin_with(make_net(POLICY), str(path))
+
+
+# --- nets with several answers
+
+DUAL = {
+    "_target_": "models.nets.DualNet",
+    "planes": 48,
+    "uniform": ["black_to_play", "komi", "own_rank", "opponent_rank"],
+    "filters": 16,
+    "blocks": 2,
+    "hidden": 8,
+    "units": 8,
+    "size": 9,
+    "heads": ["policy", "value", "owner", "reply", "score"],
+}
+OUTLOOK = {**VALUE, "planes": 50, "units": 8, "owners": True}
+
+
+def planes_of(count: int) -> torch.Tensor:
+    """Random planes; behind the 48 White to move, komi, and ranks."""
+    planes = np.random.default_rng(0).integers(0, 2, (4, 54, 9, 9), np.uint8)
+    for at, code in ((48, 0), (49, 141), (50, 36), (51, 34)):
+        planes[:, at] = code
+    return torch.from_numpy(planes[:, :count])
+
+
+@pytest.mark.parametrize("names_pass", [False, True])
+@pytest.mark.parametrize(("there", "here"), [(True, True), (False, False), (True, False)])
+def test_a_dual_net_begins_with_the_moves_of_a_policy_net(
+    tmp_path: Path, there: bool, here: bool, names_pass: bool
+) -> None:
+    """Whatever the ranks: new inputs begin with weight 0. More blocks begin as nothing."""
+    arguments = {**POLICY, "symmetric": there}
+    policy = tiny_net(arguments)[0]
+    path = write_checkpoint(tmp_path / "policy.ckpt", policy, arguments)
+    dual = make_net({**DUAL, "symmetric": here, "blocks": 4, "names_pass": names_pass})
+    begin_with(dual, str(path))
+    with torch.no_grad():
+        moves = dual.eval()(planes_of(52))["policy"][:, :81]
+        assert torch.allclose(moves, policy(planes_of(48)), atol=1e-3)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_dual_net_begins_with_the_values_of_a_value_net(tmp_path: Path, symmetric: bool) -> None:
+    arguments = {**OUTLOOK, "symmetric": symmetric, "moves": True}
+    value = tiny_net(arguments)[0]
+    path = write_checkpoint(tmp_path / "value.ckpt", value, arguments)
+    dual = make_net({**DUAL, "symmetric": symmetric, "hidden": 32})
+    begin_with(dual, str(path))
+    with torch.no_grad():
+        found = dual.eval()(planes_of(52))
+        for name, answer in zip(
+            ("value", "owner", "policy"), value.all_answers(planes_of(50)), strict=True
+        ):
+            assert torch.allclose(found[name], answer, atol=1e-3), name
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_nets_with_one_answer_begin_with_a_dual_net(tmp_path: Path, symmetric: bool) -> None:
+    arguments = {**DUAL, "uniform": ["komi"], "symmetric": symmetric}
+    dual = tiny_net_of(arguments)
+    path = write_checkpoint(tmp_path / "dual.ckpt", dual, arguments)
+    policy = make_net({**POLICY, "symmetric": symmetric}).eval()
+    value = make_net({**OUTLOOK, "symmetric": symmetric}).eval()
+    for net in (policy, value):
+        begin_with(net, str(path))
+    planes = planes_of(50)
+    with torch.no_grad():
+        # a net without conditions answers as if komi were none
+        found = dual(torch.cat([planes[:, :48], torch.full_like(planes[:, :1], 128)], 1))
+        assert torch.allclose(policy(planes[:, :48]), found["policy"], atol=1e-4)
+        owner = value.all_answers(planes)[1]
+        assert torch.allclose(owner, found["owner"], atol=1e-4) and owner.std() > 1e-3
+
+
+def test_conditions_keep_their_weights_where_inputs_are_others(tmp_path: Path) -> None:
+    dual = tiny_net_of(DUAL)
+    path = write_checkpoint(tmp_path / "dual.ckpt", dual, DUAL)
+    fewer = make_net({**DUAL, "uniform": ["komi", "year", "black_to_play"]}).eval()
+    begin_with(fewer, str(path))
+    planes = planes_of(52)
+    planes[:, 50:] = 0  # ranks that are not known
+    year = torch.full_like(planes[:, :1], 200)
+    other = torch.cat([planes[:, :48], planes[:, 49:50], year, planes[:, 48:49]], 1)
+    with torch.no_grad():
+        wanted, found = dual(planes), fewer(other)
+        for name, answer in found.items():
+            assert torch.allclose(answer, wanted[name], atol=1e-4), name
+
+
+def test_a_tower_with_another_first_layer_is_refused(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path / "policy.ckpt", tiny_net(POLICY)[0], POLICY)
+    zero = {"_target_": "ZeroNet", "planes": 48, "uniform": [], "filters": 16, "size": 9}
+    with pytest.raises(StartError, match="which has other layers"):
+        begin_with(make_net({**zero, "blocks": 2}), str(path))
+
+
+def tiny_net_of(arguments: dict) -> torch.nn.Module:
+    """As `tiny_net`, for nets with several answers."""
+    torch.manual_seed(0)
+    net = make_net(arguments)
+    with torch.no_grad():
+        for name, weight in net.named_parameters():
+            if not name.startswith("conditions."):
+                weight.add_(torch.randn_like(weight) * 0.1)
+    return net.eval()
