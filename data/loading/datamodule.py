@@ -145,7 +145,7 @@ class GoDataModule(LightningDataModule):
     @property
     def names_pass(self) -> bool:
         """Whether passes are among the moves to learn."""
-        return self.passes and getattr(self.file, "passes", False)
+        return self.passes and self.file.passes
 
     def net_arguments(self) -> dict[str, int]:
         """Return the arguments of the net that only the data tell."""

@@ -27,7 +27,7 @@ from data.dataset.positions import read_labels
 from data.features.inputs import Inputs
 from data.game import symmetry
 from data.loading.order import Pool
-from data.loading.planes import RowInputs, StoredPlanes, features_of
+from data.loading.planes import RowInputs, StoredPlanes
 from data.loading.targets import Targets, to_points
 
 Batch = dict[str, np.ndarray]
@@ -53,7 +53,7 @@ class Loader:
 
     def __post_init__(self) -> None:
         if self.inputs is None:
-            stored = StoredPlanes(self.file, Inputs(features_of(self.file)))
+            stored = StoredPlanes(self.file, Inputs(self.file.features))
             object.__setattr__(self, "inputs", stored)
 
     def batches(self, start: int = 0, worker: int = 0, workers: int = 1) -> Iterator[Batch]:

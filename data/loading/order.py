@@ -320,7 +320,7 @@ def candidates(
 
 def find_passes(file: DatasetFile) -> np.ndarray | None:
     """int64: the rows of passes, increasing; None where the file has none."""
-    if not getattr(file, "passes", False):
+    if not file.passes:
         return None
     column, found = file.positions["move"], [np.zeros(0, np.int64)]
     for first in range(0, len(file), 1 << 22):

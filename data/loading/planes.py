@@ -133,11 +133,6 @@ def uniform_of(
     return uniform
 
 
-def features_of(file: DatasetFile) -> FeatureSet:
-    """Return the set whose planes the file stores."""
-    return getattr(file, "features", ALPHAGO48)
-
-
 def choose_inputs(
     file: DatasetFile,
     replayed: bool,
@@ -150,7 +145,7 @@ def choose_inputs(
     `planes` is None for all stored planes of the set. Of `alphago48`, 49 are all and the colour to
     move, 50 komi, too.
     """
-    chosen = features_of(file) if features is None else feature_set(features)
+    chosen = file.features if features is None else feature_set(features)
     check_packed(file)
     check_count(file, chosen, planes)
     older: tuple[str, ...] = ()
@@ -194,7 +189,7 @@ def check_count(file: DatasetFile, features: FeatureSet, planes: int | None) -> 
 
 
 def check_stored(file: DatasetFile, inputs: Inputs) -> None:
-    stored = features_of(file)
+    stored = file.features
     if not inputs.features.stores_like(stored):
         raise DatasetError(
             f"{file.path}: has the planes of {in_short(stored)}, asked for are those of "

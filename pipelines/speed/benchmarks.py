@@ -27,12 +27,14 @@ from data.build.builder import build
 from data.build.executors import Executor
 from data.build.options import BuildOptions, GameOptions
 from data.dataset.file import DatasetFile
+from data.dataset.games import Games
 from data.features.alphago48 import GameEncoder
 from data.features.feature_set import ROW_BYTES
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards
 from data.loading.loader import Loader
-from data.loading.order import Candidates, TrainOrder
+from data.loading.order import Candidates, EvaluationOrder, TrainOrder
+from data.loading.planes import ReplayedPlanes, RowInputs, StoredPlanes, choose_inputs
 from data.records.record import GameRecord
 from data.records.replay import Replayer, count_positions
 from data.records.sgf import ReadOptions, read_games
@@ -286,9 +288,24 @@ def bytes_a_position(material: Material) -> float:
 @benchmark("loader: shuffled, turned, expanded batches, one core", "positions/s", 250_000)
 def loader(material: Material) -> float:
     file = DatasetFile(material.dataset[0])
+    return batches_a_second(file, StoredPlanes(file, choose_inputs(file, replayed=False)))
+
+
+@benchmark("loader: planes of zero17 replayed from the moves, one core", "positions/s", 100_000)
+def replaying_loader(material: Material) -> float:
+    file = DatasetFile(material.dataset[0])
+    inputs = choose_inputs(file, replayed=True, features="zero17")
+    source = ReplayedPlanes(file, Games(file), inputs)
+    next(Loader(file, EvaluationOrder(Candidates(0, 1), 1), source).batches())  # compiles
+    return batches_a_second(file, source)
+
+
+def batches_a_second(file: DatasetFile, inputs: RowInputs) -> float:
+    """Positions in batches of 256, over one epoch."""
     order = TrainOrder(Candidates(*file.split_rows["train"]), batch_size=256)
+    batches = Loader(file, order, inputs).batches()
     started = time.process_time()
-    seen = sum(len(batch["move"]) for batch in islice(Loader(file, order).batches(), len(order)))
+    seen = sum(len(batch["move"]) for batch in islice(batches, len(order)))
     return seen / (time.process_time() - started)
 
 

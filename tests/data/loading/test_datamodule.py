@@ -192,11 +192,10 @@ def test_wrong_arguments_are_refused(path: str, tmp_path: Path) -> None:
         GoDataModule(path).evaluation_dataloader("tests")
 
 
-# Loaders of patterns want whole games, which this file has not: test_configs.py and
+# Others want whole games, which this file has not: test_configs.py, test_inputs.py and
 # test_pattern_training.py try them.
-LOADERS = sorted(
-    file.stem for file in (ROOT / "conf" / "loader").glob("*.yaml") if "patterns" not in file.stem
-)
+WITH_GAMES = ("patterns", "tree_patterns", "dual", "zero17", "zero18")
+LOADERS = sorted({file.stem for file in (ROOT / "conf" / "loader").glob("*.yaml")} - {*WITH_GAMES})
 
 
 @pytest.mark.parametrize("name", LOADERS)
