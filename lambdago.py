@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         read_games,
         to_gtp,
     )
+    from data.features.evaluation import Positions
     from mcts import Limits, Manners, Player, Search, SearchParams
     from models import open_net
     from pipelines.engine.thinkers import open_search
@@ -38,6 +39,7 @@ __all__ = [
     "Limits",
     "Manners",
     "Player",
+    "Positions",
     "Search",
     "SearchParams",
     "from_gtp",
@@ -60,6 +62,7 @@ HOMES = {
         "read_games",
         "to_gtp",
     ),
+    "data/features/evaluation": ("Positions",),
     "mcts": ("Limits", "Manners", "Player", "Search", "SearchParams"),
     "models": ("open_net",),
     "pipelines/engine/thinkers": ("open_search",),

@@ -140,6 +140,7 @@ class ThinkerMaker:
         )
 
     def make_policy_thinker(self, net: Any, size: int) -> "Thinker":
+        from mcts.play.judgement import VARIED_TURNS
         from mcts.play.thinkers.policy import PolicyThinker
         from models.answering.ensemble import SymmetryEnsemble
 
@@ -150,10 +151,10 @@ class ThinkerMaker:
         if self.files.policy != self.files.value:
             net = OnlyPolicy(net)
         # a player of some rank varies all game long, others only where games begin
-        varied = {} if options.rank is None else {"varied_moves": WHOLE_GAME}
+        varied = VARIED_TURNS if options.rank is None else WHOLE_GAME
         return PolicyThinker(
             net,
-            **varied,
+            varied_moves=varied,
             temperature=options.temperature,
             seed=options.seed,
             rollouts=self.rollouts(size),
@@ -195,8 +196,13 @@ class ThinkerMaker:
             from models.answering.open import open_net
 
             options = self.options
-            how = {"engine": options.engine, "device": options.device, "threads": options.threads}
-            self.opened[path] = net = open_net(path, **how, conditions=conditions_of(options))
+            self.opened[path] = net = open_net(
+                path,
+                engine=options.engine,
+                device=options.device,
+                threads=options.threads,
+                conditions=conditions_of(options),
+            )
             told = f", {words}" if (words := told_in_words(options, net.card.planes)) else ""
             self.log(f"{self.serves_as(path)}: {path} ({net.name}{told})")
         check_answers(path, self.opened[path].card, kind)

@@ -1,9 +1,12 @@
 """`evaluate(options, file, nets)`: all figures of an evaluation as plain values.
 
 dataset      what was judged on
-nets         of each its description and scores[symmetries][way][group]; of value nets also
-             the calibration
+nets         an entry for each net and each of its answers that is judged (policy, value): its
+             description and scores[symmetries][way][group]; of values also the calibration; of
+             nets that are told ranks one after another also the table of `conditioned.py`
 differences  of every other net from the first of its kind, on the same positions
+
+A net for moves and values is judged for both, on the same positions as nets of one answer.
 """
 
 from dataclasses import asdict, dataclass
@@ -12,13 +15,20 @@ from typing import Any
 import numpy as np
 
 from data.dataset.file import DatasetFile
-from data.loading.planes import check_planes
+from data.features.evaluation import POLICY, VALUE
 from models.answering.inference import Inference
 from models.answering.pattern_policy import PatternPolicy
 from models.files.provenance import CHECKSUM
 from models.judging.scores import Calibration, Draws, Summary, difference, rank_curve
+from pipelines.evaluating.conditioned import rank_matrix
 from pipelines.evaluating.material import Judged, Material, choose, judge, summarise, training_mean
-from pipelines.evaluating.nets import Contestant, default_symmetries, description, held_out_by
+from pipelines.evaluating.nets import (
+    Contestant,
+    default_symmetries,
+    description,
+    held_out_by,
+    takes_ranks,
+)
 from pipelines.evaluating.options import Options
 from pipelines.shell.console import BuildProgress
 
@@ -28,81 +38,131 @@ Curves = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """The games of one kind (policy or value) that are judged."""
+
+    material: Material
+    draws: Draws
+    against: "Chosen | None" = None  # the same of the split to compare with
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """One net, judged."""
+    """One answer of one net, judged."""
 
     contestant: Contestant
+    kind: str
+    chosen: Chosen
     counts: list[int]  # numbers of symmetries
     judged: Judged
     summaries: dict[int, Summary]  # by number of symmetries
+    against: Summary | None  # of the other split, with the smallest number of symmetries
 
 
 def evaluate(options: Options, file: DatasetFile, nets: list[Contestant]) -> tuple[Result, Curves]:
     """Ask all nets about the same games; return all figures and the curves of ranks."""
-    for one in nets:
-        check_planes(file, one.net.planes if isinstance(one.net, Inference) else 1)
-    kinds = list(dict.fromkeys(one.kind for one in nets))
-    source = list(options.source) if options.source else None
-    materials = {
-        kind: choose(file, options.split, kind, options.positions, options.seed, source=source)
-        for kind in kinds
-    }
-    draws = {
-        kind: Draws(material.games, options.draws, options.seed)
-        for kind, material in materials.items()
-    }
-    verdicts = [judge_one(one, file, materials[one.kind], draws[one.kind], options) for one in nets]
+    kinds = [kind for kind in (POLICY, VALUE) if any(kind in one.kinds for one in nets)]
+    games = {kind: choose_games(options, file, kind) for kind in kinds}
+    verdicts = [
+        judge_one(one, kind, file, games[kind], options) for one in nets for kind in one.kinds
+    ]
     result = {
         "dataset": about(file)
-        | {"split": options.split, "from": source, "chosen": chosen(materials)},
+        | {
+            "split": options.split,
+            "against": options.against,
+            "from": list(options.source) if options.source else None,
+            "chosen": {kind: counted(one.material) for kind, one in games.items()},
+        },
         "seed": options.seed,
         "draws": options.draws,
-        "nets": [entry(one, file, materials[one.contestant.kind], options) for one in verdicts],
+        "nets": [entry(one, file, options) for one in verdicts],
         "differences": [line for kind in kinds for line in differences(kind, verdicts)],
     }
     curves = {
         one.contestant.name: rank_curve(one.judged.scores[one.counts[0]]["mean_rank"])
         for one in verdicts
-        if one.contestant.kind == "policy"
+        if one.kind == POLICY
     }
     return result, curves
 
 
+def choose_games(options: Options, file: DatasetFile, kind: str) -> Chosen:
+    """Choose games of the split, and as many positions of the one to compare with."""
+
+    def of(split: str) -> tuple[Material, Draws]:
+        source = list(options.source) if options.source else None
+        material = choose(file, split, kind, options.positions, options.seed, source=source)
+        return material, Draws(material.games, options.draws, options.seed)
+
+    against = Chosen(*of(options.against)) if options.against else None
+    return Chosen(*of(options.split), against)
+
+
 def judge_one(
-    one: Contestant, file: DatasetFile, material: Material, draws: Draws, options: Options
+    one: Contestant, kind: str, file: DatasetFile, chosen: Chosen, options: Options
 ) -> Verdict:
     counts = options.counts or default_symmetries(one.net)
-    progress = BuildProgress()
-    progress.begin(one.name, len(material.rows), "positions")
-    judged = judge(one.net, file, material, counts, options.batch_size, progress.advance)
-    progress.end()
-    summaries = {count: summarise(judged.scores[count], material, draws) for count in counts}
-    return Verdict(one, counts, judged, summaries)
+
+    def judged(games: Chosen, counts: list[int], what: str) -> Judged:
+        progress = BuildProgress()
+        progress.begin(what, len(games.material.rows), "positions")
+        found = judge(
+            one.net, file, games.material, counts, options.batch_size, progress.advance,
+            conditions=options.conditions,
+        )  # fmt: skip
+        progress.end()
+        return found
+
+    name = one.name if len(one.kinds) == 1 else f"{one.name}, {kind}"
+    found = judged(chosen, counts, name)
+    summaries = {
+        count: summarise(found.scores[count], chosen.material, chosen.draws) for count in counts
+    }
+    against = None
+    if (other := chosen.against) is not None:
+        scores = judged(other, counts[:1], f"{name}, {options.against}").scores[counts[0]]
+        against = summarise(scores, other.material, other.draws)
+    return Verdict(one, kind, chosen, counts, found, summaries, against)
 
 
-def entry(one: Verdict, file: DatasetFile, material: Material, options: Options) -> dict[str, Any]:
-    """Return what the result tells of one net."""
-    net, kind = one.contestant.net, one.contestant.kind
+def entry(one: Verdict, file: DatasetFile, options: Options) -> dict[str, Any]:
+    """Return what the result tells of one answer of one net."""
+    net, material = one.contestant.net, one.chosen.material
     only = f" ({', '.join(options.source)})" if options.source else ""
     asked = 1 if isinstance(net, PatternPolicy) else max(one.counts)
     found = {
         "name": one.contestant.name,
-        "kind": kind,
+        "kind": one.kind,
         **description(net.card),
         CHECKSUM: one.contestant.weights,
         "held_out": held_out_by(net),
         "engine": net.name,
+        "conditions": options.conditions if takes_conditions(net) else None,
         "data": f"{file.path.stem}{only}, {options.split}",
         "asked": len(material.rows) * asked,
         "scores": {str(count): by_groups(one.summaries[count], material) for count in one.counts},
     }
-    if kind == "value":
+    if one.kind == VALUE:
         found["constant"] = training_mean(file)
         found["calibration"] = {
             str(count): {group: as_plain(made) for group, made in groups.items()}
             for count, groups in one.judged.calibrations.items()
         }
+    if one.against is not None and one.chosen.against is not None:
+        found["against"] = by_groups(one.against, one.chosen.against.material)
+    if options.ranks and one.kind == POLICY and takes_ranks(net):
+        progress = BuildProgress()
+        progress.begin(f"{one.contestant.name}, told ranks", len(material.rows), "positions")
+        found["told"] = rank_matrix(
+            net, file, material, options.ranks, options.batch_size, progress.advance
+        )
+        progress.end()
     return found
+
+
+def takes_conditions(net: Any) -> bool:
+    return isinstance(net, Inference) and bool(net.face.takes - {"komi"})
 
 
 def by_groups(summary: Summary, material: Material) -> dict[str, Any]:
@@ -126,7 +186,7 @@ def as_plain(calibration: Calibration) -> dict[str, Any]:
 
 def differences(kind: str, verdicts: list[Verdict]) -> list[dict[str, Any]]:
     """Compare every net of the kind with the first, for each number of symmetries both have."""
-    first, *others = [one for one in verdicts if one.contestant.kind == kind]
+    first, *others = [one for one in verdicts if one.kind == kind]
     return [
         {
             "kind": kind,
@@ -160,14 +220,11 @@ def about(file: DatasetFile) -> dict[str, Any]:
     }
 
 
-def chosen(materials: dict[str, Material]) -> dict[str, Any]:
-    """Return by kind of net how many positions and games were judged, and of how many."""
+def counted(material: Material) -> dict[str, Any]:
+    """Return how many positions and games are judged, and of how many."""
     return {
-        kind: {
-            "positions": len(material.rows),
-            "games": material.games,
-            "of_positions": material.of_positions,
-            "of_games": material.of_games,
-        }
-        for kind, material in materials.items()
+        "positions": len(material.rows),
+        "games": material.games,
+        "of_positions": material.of_positions,
+        "of_games": material.of_games,
     }

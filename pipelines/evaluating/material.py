@@ -3,7 +3,7 @@
 `choose` draws the games and collects what is known of each position; `judge` asks the net.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,11 @@ import numpy as np
 from data.dataset.file import DatasetFile
 from data.dataset.games import Games
 from data.dataset.layout import DatasetError
-from data.dataset.positions import read_labels, read_rows
-from data.loading.order import EVALUATION_ROWS, key, shuffled
-from data.records.metadata import from_rank
+from data.dataset.positions import read_labels
+from data.features.evaluation import POLICY, VALUE, Evaluation
+from data.game.coords import PASS
+from data.loading.order import key, shuffled
+from data.records.metadata import PROFESSIONAL, from_rank, to_rank
 from models.answering.ensemble import SymmetryEnsemble
 from models.answering.inference import Inference
 from models.answering.pattern_policy import PatternPolicy
@@ -29,8 +31,12 @@ from models.judging.scores import (
     phases,
     value_scores,
 )
+from pipelines.evaluating.positions import PositionReader
 
 UNKNOWN = "unknown"  # of ranks
+# Bands of strength, weakest first: the weakest rank of each. Who has one rank is a band alone.
+KYU_BANDS = {-30: "30k-20k", -19: "19k-15k", -14: "14k-10k", -9: "9k-5k", -4: "4k-1k"}
+PROFESSIONALS = "pro"
 LAST_OUTCOMES = 1 << 22  # read at once
 
 
@@ -57,9 +63,26 @@ class Material:
         return {
             "handicap": (self.handicap.astype(np.int64), {0: "even", 1: "handicap"}),
             "rank": (self.rank, dict(enumerate(self.ranks))),
+            "strength": self.bands(),
             "phase": (self.phase, {int(k): phase_name(int(k)) for k in np.unique(self.phase)}),
             "source": (self.source, dict(enumerate(self.sources))),
         }
+
+    def bands(self) -> tuple[np.ndarray, dict[int, str]]:
+        """Divide by strength: kyu by fives, dan one by one, professionals together."""
+        names = list(dict.fromkeys(map(band, self.ranks)))
+        place = np.array([names.index(band(rank)) for rank in self.ranks], np.int64)
+        return place[self.rank], dict(enumerate(names))
+
+
+def band(rank: str) -> str:
+    """Return the band of a rank, both in words."""
+    number = to_rank(rank)
+    if number > PROFESSIONAL:
+        return PROFESSIONALS
+    if number >= 0:
+        return rank
+    return next(name for least, name in reversed(KYU_BANDS.items()) if number >= least)
 
 
 @dataclass(frozen=True)
@@ -113,15 +136,26 @@ def choose(
         - np.repeat(count.cumsum() - count, count)
         + np.repeat(bounds[chosen], count)
     )
+    if file.passes:  # they are no choice of a point
+        kept = read_labels(file, rows, ("move",))["move"] != PASS
+        rows, game = rows[kept], game[kept]
     texts, which = np.unique(archive[chosen], return_inverse=True)
-    ranks, rank = np.unique(ranks_to_move(file, rows, (first + chosen)[game]), return_inverse=True)
+    ranks, rank = places_of_ranks(ranks_to_move(file, rows, (first + chosen)[game]))
     return Material(
         kind, rows, game, len(chosen),
         phases(plies(file, rows)),
         (file.games["handicap"][first:stop] > 0)[chosen][game],
-        rank, tuple(from_rank(int(number)) if number else UNKNOWN for number in ranks),
+        rank, ranks,
         which[game], tuple(map(str, texts)), int(usable.sum()), int(lengths[usable].sum()),
     )  # fmt: skip
+
+
+def places_of_ranks(ranks: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the ranks that occur, weakest first and unknown ones last, and the place of each."""
+    numbers, place = np.unique(ranks, return_inverse=True)
+    order = np.argsort(numbers == 0, kind="stable")
+    names = tuple(from_rank(int(number)) if number else UNKNOWN for number in numbers[order])
+    return names, np.argsort(order)[place]
 
 
 def first_rows(file: DatasetFile, split: str) -> np.ndarray:
@@ -183,31 +217,41 @@ def judge(
     symmetries: list[int],
     batch_size: int,
     advance: Callable[[int], Any],
+    *,
+    conditions: str = "known",
 ) -> Judged:
-    """Ask the net about all positions; call `advance` with the size of each batch."""
+    """Ask the net about all positions; call `advance` with the size of each batch.
+
+    `conditions` are what it is told, see `positions.py`.
+    """
     if isinstance(net, PatternPolicy):
         return judge_patterns(net, file, material, symmetries, batch_size, advance)
     found: dict[int, list[Any]] = {count: [] for count in symmetries}
-    labels = []
+    outcomes = []
     ensemble = SymmetryEnsemble(net, max(symmetries))
-    komi = file.area_komi if net.takes_komi else None
-    for packed, columns in batches(file, material.rows, batch_size):
-        labels.append(columns["move"] if material.kind == "policy" else columns["outcome"])
-        given = None if komi is None else komi[columns["game"]]
-        for k, answer in enumerate(ensemble.answers_so_far(packed, columns["to_play"], given), 1):
+    reader = PositionReader(file, net.face, conditions)
+    for positions, labels in reader.batches(material.rows, batch_size):
+        outcomes.append(labels["outcome"])
+        for k, answers in enumerate(ensemble.evaluations_so_far(positions), 1):
             if k in found:
-                found[k].append(
-                    move_scores(answer, columns["move"]) if material.kind == "policy" else answer
-                )
-        advance(len(packed))
-    if material.kind == "policy":
+                found[k].append(of_kind(material.kind, answers, labels))
+        advance(len(positions))
+    if material.kind == POLICY:
         return Judged({k: joined(parts) for k, parts in found.items()}, {})
-    outcomes, constant = np.concatenate(labels), training_mean(file)
+    outcome, constant = np.concatenate(outcomes), training_mean(file)
     values = {k: np.concatenate(parts) for k, parts in found.items()}
     return Judged(
-        {k: value_scores(value, outcomes, constant) for k, value in values.items()},
-        {k: calibrations(value, outcomes, material.phase) for k, value in values.items()},
+        {k: value_scores(value, outcome, constant) for k, value in values.items()},
+        {k: calibrations(value, outcome, material.phase) for k, value in values.items()},
     )
+
+
+def of_kind(kind: str, answers: Evaluation, labels: dict[str, np.ndarray]) -> Any:
+    """Return what is kept of a batch: scores of moves, or values."""
+    if kind == VALUE:
+        return answers.value
+    assert answers.policy is not None
+    return move_scores(answers.policy, labels["move"])
 
 
 def judge_patterns(
@@ -233,18 +277,6 @@ def judge_patterns(
 
 def joined(parts: list[Scores]) -> Scores:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def batches(
-    file: DatasetFile, rows: np.ndarray, size: int
-) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
-    """Yield packed planes and columns, in the order of the file."""
-    for start in range(0, len(rows), EVALUATION_ROWS):
-        some = rows[start : start + EVALUATION_ROWS]
-        packed, columns = read_rows(file.positions["planes"], some), read_labels(file, some)
-        for k in range(0, len(some), size):
-            part = slice(k, k + size)
-            yield packed[part], {name: column[part] for name, column in columns.items()}
 
 
 def calibrations(

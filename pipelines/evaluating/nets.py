@@ -2,17 +2,21 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from data.base.errors import Mistake
+from data.base.text import count_of
 from data.dataset.file import DatasetFile
+from data.features.evaluation import POLICY, VALUE
+from data.features.feature_set import ALPHAGO48
+from data.features.uniform import CONDITIONS
 from models.answering.ensemble import SYMMETRIES
 from models.answering.inference import Inference
 from models.answering.open import open_net
 from models.answering.pattern_policy import PatternPolicy
 from models.files.card import Card
 from models.files.provenance import weights_of
-from pipelines.evaluating.options import Options
+from pipelines.evaluating.options import KNOWN, UNKNOWN, Options
 
 SIZES = ("filters", "layers", "blocks", "inner")  # the numbers of a net that the report names
 
@@ -30,8 +34,13 @@ class Contestant:
     weights: str | None  # checksum; None where no file tells it
 
     @property
-    def kind(self) -> str:
-        return self.net.card.kind
+    def kinds(self) -> list[str]:
+        """What it is judged for: policy, value or both."""
+        return [kind for kind in (POLICY, VALUE) if kind in self.net.card.answers]
+
+
+def takes_ranks(net: Answering) -> TypeGuard[Inference]:
+    return isinstance(net, Inference) and "black_rank" in net.face.takes
 
 
 def open_nets(options: Options, file: DatasetFile) -> list[Contestant]:
@@ -46,9 +55,24 @@ def open_nets(options: Options, file: DatasetFile) -> list[Contestant]:
                 f"{path}: a net for {net.card.sizes()} boards, "
                 f"those of {file.path} are {file.size}x{file.size}"
             )
+        if not {POLICY, VALUE} & set(net.card.answers):
+            raise EvaluationError(f"{path}: answers neither with moves nor with values")
         name = label if label not in found else f"{label} ({len(found) + 1})"
         found[name] = Contestant(name, net, checksum_of(path, net))
-    return list(found.values())
+    nets = list(found.values())
+    check_told(options, nets)
+    return nets
+
+
+def check_told(options: Options, nets: list[Contestant]) -> None:
+    """Raise `EvaluationError` if ranks are told that no net takes."""
+    told = [f"ranks={list(options.ranks)}"] if options.ranks else []
+    if options.conditions not in (KNOWN, UNKNOWN):
+        told.append(f"conditions={options.conditions}")
+    if told and not any(takes_ranks(one.net) for one in nets):
+        raise EvaluationError(f"{told[0]}: no net takes ranks as input")
+    if options.ranks and not any(takes_ranks(one.net) and POLICY in one.kinds for one in nets):
+        raise EvaluationError(f"{told[0]}: no net that takes ranks names moves")
 
 
 def labels(paths: list[Path]) -> list[str]:
@@ -90,12 +114,21 @@ def held_out_by(net: Answering) -> float | None:
 def description(card: Card) -> dict[str, Any]:
     numbers = {key: value for key, value in card.net.items() if key in SIZES and value}
     name = str(card.net.get("_target_", "")).rpartition(".")[2]
-    inputs = "kinds of patterns" if name == "PatternNet" else "planes"
     return {
         "description": ", ".join([name, *(f"{value} {key}" for key, value in numbers.items())]),
         "weights": card.weights,
         "learned": card.weights_in_words(),
         "boards": card.sizes(),
         "planes": len(card.planes),
-        "inputs": f"{len(card.planes)} {inputs}",
+        "inputs": inputs_in_words(card, name),
     }
+
+
+def inputs_in_words(card: Card, name: str) -> str:
+    """Return such as `49 planes`, or `17 planes of zero17 and 4 conditions`."""
+    if name == "PatternNet":
+        return f"{len(card.planes)} kinds of patterns"
+    conditions = sum(name in CONDITIONS for name in card.planes)
+    of = "" if card.features == ALPHAGO48.name else f" of {card.features}"
+    told = f" and {count_of(conditions, 'condition')}" if conditions else ""
+    return f"{len(card.planes) - conditions} planes{of}{told}"

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from data.records.metadata import to_rank
 from models.answering.ensemble import SYMMETRIES
 from pipelines.shell.options import AtLeast, OptionError
 from pipelines.shell.project import find_weights
 
 MOST_NETS = 4  # that tables and plots have room for
+KNOWN, UNKNOWN = "known", "unknown"  # of `conditions`, besides ranks
 
 
 @dataclass(frozen=True)
@@ -17,10 +19,13 @@ class Options:
     dataset: str
     names: tuple[str, ...] | None
     split: str
+    against: str | None
     positions: Annotated[int, AtLeast(1)] | None
     source: tuple[str, ...] | None
     seed: Annotated[int, AtLeast(0)]
     symmetries: tuple[int, ...] | None
+    conditions: str
+    ranks: tuple[str, ...] | None
     draws: Annotated[int, AtLeast(1)]
     engine: str
     device: str
@@ -41,6 +46,14 @@ class Options:
             )
         if Path(self.output).is_file():
             raise OptionError(f"output={self.output}: a file, a folder is expected")
+        if self.against == self.split:
+            raise OptionError(f"against={self.against}: another split than split={self.split}")
+        if self.conditions not in (KNOWN, UNKNOWN) and to_rank(self.conditions) == 0:
+            raise OptionError(
+                f"conditions={self.conditions}: known, unknown, or a rank such as 3k, 6d or 2p"
+            )
+        if wrong := [rank for rank in self.ranks or () if to_rank(rank) == 0]:
+            raise OptionError(f"ranks={wrong[0]}: a rank is expected, such as 3k, 6d or 2p")
 
     @property
     def counts(self) -> list[int] | None:

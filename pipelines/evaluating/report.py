@@ -6,7 +6,8 @@ All functions take the result of `evaluation.evaluate`, plain values:
     nets[i].scores[symmetries][way][group] = {positions, games, scores}
     scores[name] = {value, low, high}
 
-where way is all, handicap, rank (of the player to move), phase or source.
+where way is all, handicap, rank (of the player to move), strength (ranks in bands), phase or
+source.
 """
 
 import csv
@@ -16,6 +17,7 @@ from typing import Any
 
 from rich.table import Table
 
+from pipelines.evaluating.comparisons import against_rows, against_table, told_tables
 from pipelines.evaluating.material import UNKNOWN
 from pipelines.evaluating.published import OTHERS, PAPER_TABLE, PAPER_VALUE_MSE, Published
 from pipelines.shell.console import make_table
@@ -23,10 +25,11 @@ from pipelines.shell.console import make_table
 MOVE_COLUMNS = {"top1": "top 1", "top5": "top 5", "mean_rank": "mean rank", "log_loss": "log loss"}
 VALUE_COLUMNS = {"mse": "error", "mse_quarter": "a quarter", "floor": "floor", "accuracy": "winner"}
 PERCENT = ("top1", "top5", "accuracy")
-LISTED = 12  # sources and ranks in the terminal
+LISTED = 12  # sources in the terminal, and ranks before they become bands
 WAYS = {
     "handicap": "By handicap",
     "rank": "By rank of the player to move",
+    "strength": "By rank of the player to move, in bands",
     "phase": "By phase, plies",
     "source": "By source",
 }
@@ -45,11 +48,22 @@ def tables(result: Result, kind: str) -> list[Table]:
     columns = MOVE_COLUMNS if kind == "policy" else VALUE_COLUMNS
     made = [overall(nets, columns)]
     for way, title in WAYS.items():
-        if way != "rank" or any(list(net["scores"][lowest(net)][way]) != [UNKNOWN] for net in nets):
+        if is_shown(way, nets):
             made.append(by_group(nets, way, title, columns))
     if difference := [entry for entry in result["differences"] if entry["kind"] == kind]:
         made.append(differences(difference, columns))
+    data = result["dataset"]
+    made += [against_table(net, data["split"], data["against"]) for net in nets if "against" in net]
+    made += [table for net in nets if "told" in net for table in told_tables(net)]
     return made
+
+
+def is_shown(way: str, nets: Sequence[Net]) -> bool:
+    """Whether a way to divide positions has a table: ranks one by one if they are few."""
+    if way not in ("rank", "strength"):
+        return True
+    ranks = {rank for net in nets for rank in net["scores"][lowest(net)]["rank"]}
+    return ranks != {UNKNOWN} and (way == "rank") == (len(ranks) <= LISTED)
 
 
 def overall(nets: Sequence[Net], columns: dict[str, str]) -> Table:
@@ -80,12 +94,11 @@ def by_group(nets: Sequence[Net], way: str, title: str, columns: dict[str, str])
     ]
     tables = [net["scores"][lowest(net)][way] for net in nets]
     groups = list(dict.fromkeys(group for table in tables for group in table))
-    if way in ("source", "rank"):
-        most = sorted(
+    if way == "source":
+        groups = sorted(
             groups,
             key=lambda group: -max(table[group]["positions"] for table in tables if group in table),
         )[:LISTED]
-        groups = most if way == "source" else [group for group in groups if group in most]
     rows = []
     for group in groups:
         entry = next(table[group] for table in tables if group in table)
@@ -233,6 +246,12 @@ def markdown(result: Result) -> str:
             "The floor is the error of always answering the mean outcome of the training games "
             f"that may teach ({values[0]['constant']:+.4f} for the player to move).",
         ]
+    for net in (net for net in result["nets"] if "against" in net):
+        split, other = result["dataset"]["split"], result["dataset"]["against"]
+        heads, rows = against_rows(net, split, other)
+        title = f"## {net['name']}, {net['kind']}: games of {split} against games of {other}"
+        heads = [head.replace("\n", ", ") for head in heads]
+        lines += ["", title, "", *grid(heads, rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -265,16 +284,21 @@ def facts(result: Result) -> list[str]:
     lines.append(
         f"- intervals: 95%, from {result['draws']:,} samples of whole games with replacement"
     )
-    for net in result["nets"]:
+    each = {net["name"]: net for net in result["nets"]}
+    for name, net in each.items():
+        kinds = " and ".join(one["kind"] for one in result["nets"] if one["name"] == name)
+        told = f"; told of players: {net['conditions']}" if net.get("conditions") else ""
         lines.append(
-            f"- {net['name']}: {net['kind']}, {net['description']}, {net['learned']}, "
-            f"{net['inputs']}, for boards of {net['boards']}; computed by {net['engine']}"
+            f"- {name}: {kinds}, {net['description']}, {net['learned']}, "
+            f"{net['inputs']}, for boards of {net['boards']}; computed by {net['engine']}{told}"
         )
     lines.append(
         "- illegal moves are not excluded from the answers; passes are no positions; "
         "of equal answers the first point wins"
     )
-    lines += [f"- {line}" for line in about_split(data["split"], data["held_out"], result["nets"])]
+    lines += [
+        f"- {line}" for line in about_split(data["split"], data["held_out"], list(each.values()))
+    ]
     return lines
 
 

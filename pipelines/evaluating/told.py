@@ -5,7 +5,7 @@
 Ranks are numbers as in `data/records/metadata.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -45,19 +45,29 @@ def log_likelihoods(
 ) -> np.ndarray:
     """Return the logarithms of the chances of moves under each rank, float32 [positions, ranks].
 
-    `moves` are points, or `points` for a pass. Of the opponent's rank the net is told that it is
-    unknown, or the same with `same_opponent`.
+    `moves` are points, or `points` for a pass.
     """
     at = np.arange(len(positions)), moves.astype(np.int64)
     found = np.empty((len(positions), len(ranks)), np.float32)
-    for k, rank in enumerate(ranks):
-        other = rank if same_opponent else 0
-        told = replace(positions, known=with_ranks(positions, rank, other))
-        policy = net.evaluate(told).policy
-        assert policy is not None
+    policies = policies_under(net, positions, ranks, same_opponent=same_opponent)
+    for k, policy in enumerate(policies):
         careless = np.log(CARELESS / policy.shape[1])
         found[:, k] = np.logaddexp(policy[at] + np.log1p(-CARELESS), careless)
     return found
+
+
+def policies_under(
+    net: Evaluator, positions: Positions, ranks: Sequence[int], *, same_opponent: bool = False
+) -> Iterator[np.ndarray]:
+    """Yield the net's policy [positions, points + 1] for each rank of the player to move.
+
+    Of the opponent's rank the net is told that it is unknown, or the same with `same_opponent`.
+    """
+    for rank in ranks:
+        known = with_ranks(positions, rank, rank if same_opponent else 0)
+        policy = net.evaluate(replace(positions, known=known)).policy
+        assert policy is not None
+        yield policy
 
 
 def with_ranks(positions: Positions, own: int, opponent: int) -> Known:

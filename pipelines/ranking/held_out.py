@@ -15,7 +15,6 @@ from data.dataset.file import DatasetFile
 from data.dataset.layout import DatasetError
 from data.features.evaluation import Evaluator
 from data.game.coords import BLACK
-from data.loading.order import key, shuffled
 from data.records.metadata import from_rank
 from models.judging.ranks import estimate, fit_temper, nearest, shares, steps
 from pipelines.evaluating.positions import PositionReader
@@ -47,14 +46,14 @@ def draw_sample(
 
     Calls `watch` with the number of positions done, and of all.
     """
-    games = choose_games(file, split, options.games, options.seed)
+    games = choose_games(file, split, options)
     first_row = file.first_row
     rows = np.concatenate([np.arange(first_row[game], first_row[game + 1]) for game in games])
     place = np.zeros(file.game_count, np.int64)
     place[games] = np.arange(len(games))
     sums = np.zeros((len(games), 2, len(ranks)))
     moves = np.zeros((len(games), 2), np.int64)
-    reader = PositionReader(file, net.face.features)
+    reader = PositionReader(file, net.face)
     same = options.opponent == "same"
     done = 0
     watch(done, len(rows))
@@ -72,18 +71,35 @@ def draw_sample(
     return Sample(sums[usable], moves[usable], known[usable].astype(np.int64), len(games))
 
 
-def choose_games(file: DatasetFile, split: str, count: int, seed: int) -> np.ndarray:
-    """Return the rows of `count` random games with a known rank, increasing."""
+def choose_games(file: DatasetFile, split: str, options: RankOptions) -> np.ndarray:
+    """Return the rows of random games with a known rank, increasing.
+
+    With `balanced`, games of rare ranks are drawn as much likelier as they are rarer: else
+    archives of one rank would tell nothing of others.
+    """
     first, stop = file.split_games[split]
     if "black_rank" not in file.games or "white_rank" not in file.games:
         raise DatasetError(f"{file.path}: tells no ranks; build the dataset again")
-    black, white = (file.column(f"{name}_rank", first, stop) for name in ("black", "white"))
-    usable = ((black != 0) | (white != 0)) & (np.diff(file.first_row[first : stop + 1]) > 0)
+    ranks = np.stack([file.column(f"{name}_rank", first, stop) for name in ("black", "white")], 1)
+    usable = (ranks != 0).any(1) & (np.diff(file.first_row[first : stop + 1]) > 0)
     chosen = np.flatnonzero(usable)
     if not len(chosen):
         raise DatasetError(f"{file.path}: no game of the split {split} tells a player's rank")
-    drawn = chosen[shuffled(len(chosen), key(seed, "games to estimate ranks"))][:count]
-    return np.sort(drawn) + first
+    random = np.random.default_rng(options.seed)
+    waits = random.exponential(size=len(chosen))  # the shortest are drawn
+    if options.balanced:
+        waits *= common(ranks[chosen])
+    return np.sort(chosen[np.argsort(waits)[: options.games]]) + first
+
+
+def common(ranks: np.ndarray) -> np.ndarray:
+    """Return for each game how many players have the rarer of its two ranks; [games, 2] -> [games].
+
+    Professionals are one rank, as they are to the estimate.
+    """
+    _, place, counts = np.unique(steps(ranks), return_inverse=True, return_counts=True)
+    each = counts[place.reshape(ranks.shape)]
+    return np.where(ranks != 0, each, np.iinfo(np.int64).max).min(1)
 
 
 def measure(
@@ -98,7 +114,7 @@ def measure(
     at = nearest((fitted or tested).rank, ranks)
     mean = float(steps((fitted or tested).rank).mean())
     ways = {}
-    priors = {"all ranks alike": None}
+    priors: dict[str, np.ndarray | None] = {"all ranks alike": None}
     if fitted is not None:
         priors["ranks as common as there"] = shares(at, len(ranks))
     for name, prior in priors.items():

@@ -27,6 +27,7 @@ class RankOptions:
     split: Literal["train", "validation", "test"]
     fit: Literal["train", "validation", "test"] | None
     games: Annotated[int, AtLeast(1)]
+    balanced: bool
     seed: Annotated[int, AtLeast(0)]
     engine: str
     device: str

@@ -16,6 +16,7 @@ from pipelines.shell.command_line import (
     prepare,
     with_known_groups,
     with_saved_keys,
+    words_are,
 )
 from pipelines.shell.environment import PROGRAMS, ROOT
 from pipelines.shell.help import help_text
@@ -34,6 +35,16 @@ def test_a_word_alone_is_the_value_of_one_key(
     assert game(["game=a.sgf"]) == ["game=a.sgf"]
     with pytest.raises(CommandLineError, match=r"^a\.sgf b\.sgf: one game at a time$"):
         game(["a.sgf", "seconds=1", "b.sgf"])
+
+
+def test_words_alone_are_a_list_of_one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a=b.sgf").touch()
+    games = words_are("game")
+    assert games(["a, b.sgf", "level=1", "a=b.sgf"]) == ["level=1", "game=['a, b.sgf','a=b.sgf']"]
+    assert games(["dataset=a.h5"]) == ["dataset=a.h5"]
+    listed = for_hydra("estimate_rank", games(["a, [1].sgf", "it's.sgf"]))
+    assert listed == [r"game=['a, [1].sgf','it\'s.sgf']"]
 
 
 def test_steps_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,20 +13,20 @@ from data.base.errors import Mistake
 from data.features.evaluation import Evaluation, Face, Positions
 from data.features.feature_set import ALPHAGO48, ZERO17
 from data.features.uniform import Known
-from data.game.board import Board
 from data.records.metadata import from_rank, to_rank
 from data.records.sgf import ReadOptions, read_games
-from pipelines import build_dataset, estimate_rank
+from pipelines import estimate_rank
 from pipelines.evaluating.told import NoRanks, check_told, log_likelihoods
 from pipelines.ranking import nets as ranked_nets
+from pipelines.ranking.held_out import choose_games
 from pipelines.ranking.options import RankOptions, in_words, ranks_of
 from pipelines.ranking.players import game_likelihoods, players_of
 from pipelines.shell.configuration import CONF, plain
 from pipelines.shell.options import OptionError, read
 from tests.support.net_files import write_nets
+from tests.support.ranked_games import POINTS, build, log_policy, play, sgf, write_records
 from tests.support.tiny_dataset import make_dataset
 
-POINTS = 81
 LEVELS = [to_rank(name) for name in ("5k", "3k", "1k", "1d", "3d", "5d", "7d", "9d")]
 
 
@@ -49,34 +49,10 @@ class Ranked:
         return Evaluation(policy=np.stack([log_policy(int(rank)) for rank in own]))
 
 
-def log_policy(rank: int) -> np.ndarray:
-    logits = np.append(-0.02 * (rank + 6) * np.arange(POINTS) / 10, -np.inf)
-    return (logits - np.log(np.exp(logits).sum())).astype(np.float32)
-
-
 def options(**given: Any) -> RankOptions:
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("estimate_rank", [])
     return read(RankOptions, {**plain(cfg), "game": "x.sgf", **given})
-
-
-def play(random: np.random.Generator, black: int, white: int, moves: int = 60) -> str:
-    """Return legal moves as SGF; who is stronger plays low points."""
-    board, text = Board(9), ""
-    for k in range(moves):
-        free = [point for point in range(POINTS) if board.is_legal(point)]
-        if not free:
-            break
-        chances = np.exp(log_policy((black, white)[k % 2])[free].astype(float))
-        point = free[int(random.choice(len(free), p=chances / chances.sum()))]
-        board.play(point)
-        text += f";{'BW'[k % 2]}[{chr(97 + point % 9)}{chr(97 + point // 9)}]"
-    return text
-
-
-def sgf(moves: str, **properties: str) -> str:
-    head = "".join(f"{key}[{value}]" for key, value in properties.items())
-    return f"(;GM[1]SZ[9]KM[7]{head}{moves})"
 
 
 # --- options
@@ -230,7 +206,7 @@ def test_a_dataset_tells_how_far_off_estimates_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Players of this dataset play as their rank does, so naming the mean is worse."""
-    dataset = ranked_dataset(tmp_path)
+    dataset = build(write_records(tmp_path / "games", [-9, 9]), tmp_path / "r.h5")
     how = [f"dataset={dataset}", "net=x.json", "ranks=[9k-9d]", "games=60"]
     result = run(*how, "fit=train")
     alike, common = result["ways"].values()
@@ -248,23 +224,22 @@ def test_a_dataset_tells_how_far_off_estimates_are(
     assert plainly["ways"]["all ranks alike"]["temper"] == 0.5
 
 
-def ranked_dataset(folder: Path) -> Path:
-    """A dataset of games between players of 9 kyu and 9 dan, built by the builder."""
-    records, random = folder / "ranked", np.random.default_rng(3)
-    records.mkdir()
-    for k in range(150):
-        black, white = random.choice([-9, 9], 2)
-        text = sgf(
-            play(random, black, white, 70), BR=from_rank(int(black)), WR=from_rank(int(white)),
-            RE="B+1",
-        )  # fmt: skip
-        (records / f"{k}.sgf").write_text(text)
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        how = ["size=9", "executor.workers=1", "splits.validation=0.1", "splits.test=0.3"]
-        build_dataset.run(
-            compose("build_dataset", [f"source={records}", f"output={folder / 'r.h5'}", *how])
-        )
-    return folder / "r.h5"
+def test_games_of_rare_ranks_are_drawn_as_often_as_others() -> None:
+    class File:
+        path, games, split_games = Path("x"), ("black_rank", "white_rank"), {"test": (10, 2010)}
+        first_row = np.arange(2011) * 5
+        ranks = np.where(np.arange(2010) % 100 == 0, -5, 9)
+
+        def column(self, name: str, first: int, stop: int) -> np.ndarray:
+            return np.zeros(stop - first, int) if name[0] == "w" else self.ranks[first:stop]
+
+    def rare(**given: Any) -> int:
+        found = choose_games(File(), "test", options(games=20, **given))  # type: ignore[arg-type]
+        assert len(set(found.tolist())) == 20 and (np.diff(found) > 0).all()
+        return int((File.ranks[found] == -5).sum())
+
+    assert np.mean([rare(seed=seed) for seed in range(30)]) == pytest.approx(8, abs=1.5)
+    assert np.mean([rare(seed=seed, balanced=False) for seed in range(30)]) < 1
 
 
 def test_without_a_net_that_takes_ranks_one_line_says_so(tmp_path: Path) -> None:

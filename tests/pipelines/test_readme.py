@@ -21,7 +21,7 @@ from pipelines.dataset.inspect_options import InspectOptions
 from pipelines.matches.contestants import read_contestants
 from pipelines.matches.options import MatchOptions
 from pipelines.measure_speed import SpeedOptions
-from pipelines.shell.command_line import first_word_is, for_hydra, with_saved_keys
+from pipelines.shell.command_line import first_word_is, for_hydra, with_saved_keys, words_are
 from pipelines.shell.configuration import CONF
 from pipelines.shell.environment import PROGRAMS, ROOT
 from pipelines.shell.options import read
@@ -203,6 +203,8 @@ def test_every_command_is_taken(page: str, words: Words) -> None:
         return
     if script == "analyze_game":
         arguments = first_word_is("game")(arguments) or ["game=game.sgf"]
+    if script == "estimate_rank":
+        arguments = words_are("game")(arguments)
     if script == "train_model":
         arguments = with_saved_keys(arguments)
     arguments = for_hydra(script, arguments)
@@ -279,7 +281,8 @@ SMALL = {  # added to commands, so that they take seconds
     "measure_speed": ["only=[disk]", "runs=1", "games=20"],
 }
 NETS = {"policy": 16, "policy_resnet": 16, "value": 16, "value_resnet": 16}  # filters
-ENDLESS = ("play_gtp", "run_demo", "report_sweep", "measure_speed")
+# estimate_rank wants a net that takes ranks, of which none ships yet
+ENDLESS = ("play_gtp", "run_demo", "report_sweep", "measure_speed", "estimate_rank")
 
 
 @pytest.mark.slow

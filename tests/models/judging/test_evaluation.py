@@ -16,6 +16,8 @@ from omegaconf import open_dict
 
 from data.dataset.file import DatasetFile
 from data.dataset.layout import DatasetError
+from data.features.evaluation import Face
+from data.features.feature_set import ALPHAGO48
 from models.answering.open import open_net
 from models.judging.scores import (
     BINS,
@@ -32,9 +34,10 @@ from models.judging.scores import (
 from models.nets.build import make_net
 from pipelines import evaluate_model
 from pipelines.drawing.labels import Labels, obstacles, overlap
-from pipelines.evaluating.material import batches, choose, training_mean
+from pipelines.evaluating.material import choose, training_mean
 from pipelines.evaluating.nets import EvaluationError
 from pipelines.evaluating.output import without_nan
+from pipelines.evaluating.positions import PositionReader
 from pipelines.evaluating.report import about_split, tables
 from pipelines.shell.configuration import CONF
 from pipelines.shell.environment import ROOT
@@ -272,6 +275,7 @@ def test_a_dataset_with_flipped_bytes_is_read_or_refused_in_one_line(tmp_path):
         tmp_path / "whole.h5", games=9, longest=9, shares=(0.4, 0.3)
     ).read_bytes()
     rng = np.random.default_rng(4)
+    face = Face("any", ALPHAGO48, 2, 19, frozenset({"policy"}))
     refused = 0
     for trial in range(200):
         content = bytearray(whole)
@@ -282,11 +286,10 @@ def test_a_dataset_with_flipped_bytes_is_read_or_refused_in_one_line(tmp_path):
         path.write_bytes(content)
         try:
             file = DatasetFile(path)
+            reader = PositionReader(file, face)
             for kind in ("policy", "value"):
-                sum(
-                    len(packed)
-                    for packed, _ in batches(file, choose(file, "test", kind, 100, 0).rows, 64)
-                )
+                rows = choose(file, "test", kind, 100, 0).rows
+                assert len(rows) == sum(len(some) for some, _ in reader.batches(rows, 64))
             training_mean(file)
         except (DatasetError, OSError) as error:
             message = explain(error)
@@ -418,7 +421,7 @@ def test_positions_are_judged_by_the_rank_of_who_moved(tmp_path):
     with closing(DatasetFile(path)) as file:
         material = choose(file, "train", "policy", None, 0)
         group, names = material.groups["rank"]
-        assert list(names.values()) == ["3k", "unknown", "6d", "7d", "1p"]
+        assert list(names.values()) == ["3k", "6d", "7d", "1p", "unknown"]
         game, to_play = (file.positions[name][:][material.rows] for name in ("game", "to_play"))
         expected = np.where(
             to_play > 0,
@@ -437,7 +440,7 @@ def test_positions_are_judged_by_the_rank_of_who_moved(tmp_path):
         "draws=5",
     )
     [table] = [table for table in tables(result, "policy") if "By rank" in str(table.title)]
-    assert list(table.columns[0].cells) == ["3k", "unknown", "6d", "7d", "1p"]
+    assert list(table.columns[0].cells) == ["3k", "6d", "7d", "1p", "unknown"]
     assert "net,1,rank,1p," in (tmp_path / "out" / "policy.csv").read_text()
 
 
