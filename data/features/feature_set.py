@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from data.base.errors import Mistake
-from data.features.uniform import NO_KOMI, komi_bytes  # noqa: F401  (for a while)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +118,3 @@ def feature_set(name: str) -> FeatureSet:
     if name not in FEATURE_SETS:
         raise Mistake(f"features={name}: one of {', '.join(FEATURE_SETS)}")
     return FEATURE_SETS[name]
-
-
-# Names from when there was one set: to be gone once all modules take a set.
-FEATURES, PLANES, ROW_BYTES = ALPHAGO48.features, ALPHAGO48.planes, ALPHAGO48.row_bytes
-COLOUR_PLANE, KOMI_PLANE = "black_to_play", "komi"
-COLOUR_PLANES, KOMI_PLANES = PLANES + 1, PLANES + 2
-offset = ALPHAGO48.offset
-
-
-def plane_names() -> list[str]:
-    return list(ALPHAGO48.plane_names)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from data.features.evaluation import POLICY, REPLY, Evaluation, Positions
-from data.features.uniform import Conditions, Known
-from models.answering.inference import Inference, only_answer
+from data.features.uniform import Conditions
+from models.answering.inference import Inference
 from models.files.card import NetFileError
 
 # The first so many symmetries of data/game/symmetry.py: each of these sets is a group.
@@ -58,19 +58,6 @@ class SymmetryEnsemble:
             self.net.evaluate(replace(positions, turns=turn(k, len(positions))))
             for k in range(self.count)
         )
-
-    def answer_packed(
-        self, packed: np.ndarray, to_play: np.ndarray, *, komi: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Deprecated, see `evaluate`."""
-        return only_answer(self.evaluate(Positions(packed, to_play, Known(komi))))
-
-    def answers_so_far(
-        self, packed: np.ndarray, to_play: np.ndarray, komi: np.ndarray | None = None
-    ) -> Iterator[np.ndarray]:
-        """Deprecated, see `evaluations_so_far`."""
-        found = self.evaluations_so_far(Positions(packed, to_play, Known(komi)))
-        return map(only_answer, found)
 
 
 def means(evaluations: Iterable[Evaluation]) -> Iterator[Evaluation]:

@@ -103,18 +103,6 @@ class Inference:
         points = planes.transpose(0, 2, 3, 1).reshape(len(planes), size**2, self.planes)
         return self.run(np.ascontiguousarray(turned(points, turns)), turns)
 
-    def answer_packed(
-        self,
-        packed: np.ndarray,
-        to_play: np.ndarray,
-        turns: np.ndarray | None = None,
-        *,
-        komi: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Deprecated, see `evaluate`: return log-probabilities of points, or else values."""
-        found = self.evaluate(Positions(packed, to_play, Known(komi), turns))
-        return only_answer(found)
-
     def run(self, points: np.ndarray, turns: np.ndarray | None) -> Evaluation:
         """Answer for planes that are turned already: uint8 [batch, points, planes].
 
@@ -195,13 +183,6 @@ def finished(name: str, answer: np.ndarray, turns: np.ndarray | None, size: int)
     logs = np.full((len(answer), size**2 + 1), -np.inf, np.float32)  # if it can't name a pass
     logs[:, : answer.shape[1]] = log_softmax(answer)
     return logs
-
-
-def only_answer(found: Evaluation) -> np.ndarray:
-    """Return what nets of one answer gave before there was an `Evaluation`."""
-    answer = found.value if found.policy is None else found.policy[:, :-1]
-    assert answer is not None
-    return answer
 
 
 def in_words(shapes: dict[str, tuple[int, ...]]) -> str:

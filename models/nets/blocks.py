@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from data.base.errors import Mistake
-from data.features.feature_set import COLOUR_PLANES
+from models.nets.limits import WITH_COLOUR
 from models.nets.symmetric import (
     SymmetricConv,
     SymmetricLinear,
@@ -164,9 +164,9 @@ class Tower(nn.Sequential):
         symmetric: bool = False,
         conditions: int = 0,
     ):
-        if planes > COLOUR_PLANES:
+        if planes > WITH_COLOUR:
             raise Mistake(
-                f"planes={planes}: a tower sees {COLOUR_PLANES} at most; "
+                f"planes={planes}: a tower sees {WITH_COLOUR} at most; "
                 "komi is for the head of value_resnet"
             )
         stem = nn.Sequential(

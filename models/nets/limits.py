@@ -8,15 +8,18 @@ of a program that does not end.
 from typing import Any
 
 from data.base.errors import Mistake
+from data.features.feature_set import ALPHAGO48
 from data.game.coords import MAX_SIZE
 
 # The logit that a pattern policy gives to moves that are illegal or fill an own eye. It is finite
 # because people have played the latter.
 UNLIKELY = -20.0
 
-# 50 planes: older value nets count two uniform planes among their 48 stored ones
+# What nets of one answer may count among their planes: the 48, the colour to move, and komi.
+WITH_COLOUR, WITH_KOMI = ALPHAGO48.planes + 1, ALPHAGO48.planes + 2
+
 MOST = {
-    "planes": 50, "size": MAX_SIZE, "layers": 1000, "blocks": 1000,
+    "planes": WITH_KOMI, "size": MAX_SIZE, "layers": 1000, "blocks": 1000,
     "filters": 1 << 16, "hidden": 1 << 16, "units": 1 << 16,
     "arounds": 1 << 30, "responses": 1 << 30, "shapes": 1 << 30,
 }  # fmt: skip

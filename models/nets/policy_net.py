@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from data.base.errors import Mistake
 from data.features.evaluation import POLICY
-from data.features.feature_set import COLOUR_PLANES
 from models.nets.blocks import PointBias, PointHead, Tower, as_floats
+from models.nets.limits import WITH_COLOUR
 
 
 class PolicyNet(nn.Module):
@@ -24,8 +24,8 @@ class PolicyNet(nn.Module):
 
     def __init__(self, planes: int = 48, filters: int = 192, layers: int = 13, size: int = 19):
         super().__init__()
-        if planes > COLOUR_PLANES:
-            raise Mistake(f"planes={planes}: a policy net sees {COLOUR_PLANES} at most")
+        if planes > WITH_COLOUR:
+            raise Mistake(f"planes={planes}: a policy net sees {WITH_COLOUR} at most")
         if layers < 2:
             raise Mistake(
                 f"layers={layers}: a policy net has a first and a last layer, and more between them"

@@ -11,8 +11,9 @@ from torch.nn import functional
 
 from data.base.errors import Mistake
 from data.features.evaluation import VALUE
-from data.features.feature_set import COLOUR_PLANES, KOMI_PLANES, NO_KOMI
+from data.features.uniform import NO_KOMI
 from models.nets.blocks import PointHead, Tower, ValueHead, as_floats
+from models.nets.limits import WITH_COLOUR, WITH_KOMI
 from models.nets.policy_net import start_plain
 
 
@@ -30,9 +31,9 @@ class ValueNet(nn.Module):
         size: int = 19,
     ):
         super().__init__()
-        if planes > COLOUR_PLANES:
+        if planes > WITH_COLOUR:
             raise Mistake(
-                f"planes={planes}: the paper's value net has {COLOUR_PLANES}; "
+                f"planes={planes}: the paper's value net has {WITH_COLOUR}; "
                 "value_resnet takes komi, too"
             )
         if layers < 4:
@@ -84,11 +85,11 @@ class ResidualValueNet(nn.Module):
         moves: bool = False,
     ):
         super().__init__()
-        if planes > KOMI_PLANES:
+        if planes > WITH_KOMI:
             raise Mistake(
-                f"planes={planes}: there are {KOMI_PLANES}, with the colour to move and komi"
+                f"planes={planes}: there are {WITH_KOMI}, with the colour to move and komi"
             )
-        self.seen = min(planes, COLOUR_PLANES)
+        self.seen = min(planes, WITH_COLOUR)
         self.tower = Tower(self.seen, filters, blocks, context=context, symmetric=symmetric)
         self.head = ValueHead(
             filters,
@@ -97,7 +98,7 @@ class ResidualValueNet(nn.Module):
             dropout=dropout,
             symmetric=symmetric,
             owners=owners,
-            komi=planes == KOMI_PLANES,
+            komi=planes == WITH_KOMI,
         )
         self.moves = PointHead(filters, size, symmetric=symmetric) if moves else None
 

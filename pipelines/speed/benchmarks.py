@@ -29,7 +29,7 @@ from data.build.options import BuildOptions, GameOptions
 from data.dataset.file import DatasetFile
 from data.dataset.games import Games
 from data.features.alphago48 import GameEncoder
-from data.features.feature_set import ROW_BYTES
+from data.features.feature_set import ALPHAGO48
 from data.game.board import Board
 from data.game.board_kernels import VERTICES, new_boards
 from data.loading.loader import Loader
@@ -256,7 +256,7 @@ def replay(material: Material) -> float:
 @benchmark("replay and 48 planes, ladders included, one core", "positions/s", 25_000)
 def planes(material: Material) -> float:
     encoder = GameEncoder(19)
-    packed, plies = np.zeros((1000, 361, ROW_BYTES), np.uint8), np.zeros(1000, np.int16)
+    packed, plies = np.zeros((1000, 361, ALPHAGO48.row_bytes), np.uint8), np.zeros(1000, np.int16)
 
     def encode(record: GameRecord) -> int:
         rows = count_positions(record)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from data.features.alphago48 import PlaneEncoder
-from data.features.feature_set import FEATURES
+from data.features.feature_set import ALPHAGO48
 from data.game.board import Board
 from data.game.coords import BLACK, to_gtp
 from data.game.diagram import draw
@@ -233,7 +233,7 @@ POSITIONS = {
 
 def test_golden_planes_of_three_positions() -> None:
     encoder = PlaneEncoder()
-    names = [feature.name for feature in FEATURES]
+    names = [feature.name for feature in ALPHAGO48.features]
     lines = ["Planes are drawn from the view of the player to move."]
     for title, (text, to_play) in POSITIONS.items():
         board, _ = board_from(text, to_play=to_play, ko="simple")

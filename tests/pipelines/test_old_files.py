@@ -22,6 +22,8 @@ import yaml
 
 from data.dataset.file import DatasetFile
 from data.dataset.games import Games
+from data.features.evaluation import Positions
+from data.features.uniform import Known
 from data.loading.datamodule import GoDataModule
 from models.answering.open import open_net
 from models.files.card import read_card
@@ -134,8 +136,9 @@ def test_an_old_net_answers_what_it_answered(name: str) -> None:
         if expected["engine"] == "patterns":
             answers = net.answer_games(Games(file), game, ply)
         else:
-            komi = {"komi": file.area_komi[game]} if net.takes_komi else {}
-            answers = net.answer_packed(file.positions["planes"][:][ROWS], to_play, **komi)
+            packed = file.positions["planes"][:][ROWS]
+            found = net.evaluate(Positions(packed, to_play, Known(komi=file.area_komi[game])))
+            answers = found.value if found.policy is None else found.policy[:, :-1]
     found = answers if answers.ndim == 1 else answers[:, ::9].ravel()
     # Processors with and without VNNI round products of int8 in different ways.
     np.testing.assert_allclose(found, expected["values"], atol=0.02 if engine == "int8" else 2e-4)
