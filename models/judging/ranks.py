@@ -5,7 +5,7 @@ logarithms [moves, ranks]. By Bayes' rule
 
     chance of a rank  ~  prior * exp(temper * sum over the moves)
 
-`temper` is below 1, as the moves of a game are not independent: a player has a style and a game has
+`temper` is usually below 1, as the moves of a game are not independent: a player has a style and a game has
 a subject, so that ten moves tell less than ten moves of ten games would. `fit_temper` finds the
 value that gives the true ranks of known players the highest chance.
 
@@ -22,7 +22,9 @@ import numpy as np
 from data.records.metadata import PROFESSIONAL
 
 LEVEL = 0.9  # of intervals
-MOST = 2.0  # the largest temper that is looked for; 1 would be independent moves and a perfect net
+# The largest temper that is looked for. 1 would be independent moves and a perfect net; a net that
+# has hardly learned what ranks mean tells less than it could, and gets more.
+MOST = 10.0
 HALVINGS = 40
 
 

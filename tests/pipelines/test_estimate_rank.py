@@ -1,6 +1,7 @@
 """Ranks of players by `estimate_rank.py`: from SGF files, and measured on a dataset."""
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from pipelines.ranking.options import RankOptions, in_words, ranks_of
 from pipelines.ranking.players import game_likelihoods, players_of
 from pipelines.shell.configuration import CONF, plain
 from pipelines.shell.options import OptionError, read
+from tests.support.damage import script
 from tests.support.net_files import write_nets
 from tests.support.ranked_games import POINTS, build, log_policy, play, sgf, write_records
 from tests.support.tiny_dataset import make_dataset
@@ -31,7 +33,7 @@ LEVELS = [to_rank(name) for name in ("5k", "3k", "1k", "1d", "3d", "5d", "7d", "
 
 
 class Ranked:
-    """A net that knows strength: the stronger a player, the more it likes low points.
+    """A net that knows strength: it likes what `ranked_games.py` plays.
 
     It also keeps what it was told last.
     """
@@ -222,6 +224,36 @@ def test_a_dataset_tells_how_far_off_estimates_are(
     plainly = run(*how, "fit=null", "temper=0.5")
     assert list(plainly["ways"]) == ["all ranks alike"]
     assert plainly["ways"]["all ranks alike"]["temper"] == 0.5
+
+
+@pytest.mark.slow
+def test_a_net_that_learns_ranks_finds_moves_likeliest_at_their_true_rank(tmp_path: Path) -> None:
+    records = write_records(tmp_path / "games", [-9, -4, 1, 5, 9], games=800, moves=40)
+    dataset = build(records, tmp_path / "r.h5")
+    small = [f"model.net.{key}" for key in ("filters=16", "blocks=2", "hidden=8", "units=16")]
+    how = [
+        "model=dual_resnet", f"dataset={dataset}", *small, "loader.targets=[result]",
+        "loader.extras=[black_to_play,komi,own_rank,opponent_rank]", "positions=60000",
+        "validate_every=30000", "loader.batch_size=64", "threads=1", "trainer.accelerator=cpu",
+    ]  # fmt: skip
+    learned = tmp_path / "run" / "checkpoints" / "best.ckpt"
+    run_script("train_model", *how, f"output={tmp_path / 'run'}")
+    judge = [f"checkpoint={learned}", f"dataset={dataset}", "engine=fp32", "draws=5", "plots=false"]
+    told = "ranks=[9k,4k,1d,5d,9d]"
+    run_script("evaluate_model", *judge, told, f"output={tmp_path / 'judged'}")
+    metrics = json.loads((tmp_path / "judged" / "metrics.json").read_text())
+    rows = metrics["nets"][0]["told"]["rows"]
+    found = np.array([row["log_likelihood"] for row in rows])  # [true, unknown and told]
+    right = found[np.arange(5), 1 + np.arange(5)]
+    assert right.mean() > found[:, 0].mean() and (right >= found[:, 1:].mean(1)).all()
+    assert found[0, 1] > found[0, 5] + 0.03 and found[4, 5] > found[4, 1] + 0.03
+    result = run(f"net={learned}", f"dataset={dataset}", "ranks=[9k-9d]", "games=40")
+    assert all(way["error"] < result["naming_the_mean"] for way in result["ways"].values())
+
+
+def run_script(name: str, *arguments: str) -> None:
+    done = subprocess.run(script(name, *arguments), capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
 
 
 def test_games_of_rare_ranks_are_drawn_as_often_as_others() -> None:
