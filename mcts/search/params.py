@@ -6,8 +6,8 @@
     n_thr    n_thr, visits after which a position gets moves of its own
     beta     beta, the power that flattens the policy net's answers
 
-With `selection` "puct" moves are chosen as in the paper, with "notes" as in Wheeler's notes on
-AlphaGo Zero, whose counts of moves matter less:
+With `selection` "puct" moves are chosen as in the paper, with "notes" as in the AlphaZero notes,
+where visits of a move matter less:
 
     puct     Q(s,a) + c_puct * P(s,a) * sqrt(N(s)) / (1 + N(s,a))
     notes    Q(s,a) + c_puct * P(s,a) * sqrt(N(s) / (1 + N(s,a)))
