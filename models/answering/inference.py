@@ -166,7 +166,7 @@ def unpack(positions: Positions, inputs: Inputs) -> np.ndarray:
     packed = np.ascontiguousarray(turned(positions.packed, positions.turns))
     count, points, row_bytes = packed.shape
     bits = np.unpackbits(packed).reshape(count, points, 8 * row_bytes)
-    if len(inputs) == bits.shape[2]:
+    if inputs.stored == len(inputs) == bits.shape[2]:
         return bits
     planes = np.empty((count, points, len(inputs)), np.uint8)
     planes[:, :, : inputs.stored] = bits[:, :, : inputs.stored]

@@ -115,7 +115,11 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     seed_everything(cfg.seed, verbose=False)
     module, data = assemble(cfg)
     config = plain(cfg)
-    module.save_hyperparameters(config | {"held_out": held_out(data.file, checkpoint or cfg.start)})
+    about = {
+        "held_out": held_out(data.file, checkpoint or cfg.start),
+        "features": data.inputs.features.name,
+    }
+    module.save_hyperparameters(config | about)
     begin(module.net, cfg.start if checkpoint is None else None)
     callbacks = [restored := Restored(), *make_callbacks(cfg.callbacks)]
     step = None

@@ -425,7 +425,14 @@ def test_the_papers_value_net_is_for_one_size():
 
 
 def test_unpacked_planes_are_nhwc_and_know_the_colour():
-    for arguments in (VALUE, POLICY, {**POLICY, "planes": 12}, DUAL, ZERO):
+    for arguments in (
+        VALUE,
+        POLICY,
+        {**POLICY, "planes": 12},
+        DUAL,
+        ZERO,
+        {**DUAL, "planes": 47, "uniform": ["komi"]},
+    ):
         positions, inputs = asked(6, arguments), inputs_of_net(arguments)
         points = unpack(positions, inputs)
         expected = planes_of(positions, arguments).transpose(0, 2, 3, 1)
