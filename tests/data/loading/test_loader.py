@@ -141,13 +141,13 @@ def test_read_rows(file: DatasetFile) -> None:
             assert np.array_equal(read_rows(dataset, rows), whole[rows])
 
 
-def test_other_planes_are_refused_with_both_lists_up_to_where_they_differ(tmp_path: Path) -> None:
+def test_other_planes_are_refused_with_both_lists(tmp_path: Path) -> None:
     path = write_dataset(tmp_path / "small.h5", games=5)
     with h5py.File(path, "r+") as file:
         file.attrs["planes"] = json.dumps(["own", "opponent", "mood"])
     with pytest.raises(
         DatasetError,
-        match=r"it has 3 \(own, opponent, mood\), this program 48 \(own, opponent, empty, ones\)",
+        match=r"it has 3 \(own, opponent, mood\), this program 48 \(own, opponent, .*, zeros\)",
     ):
         DatasetFile(path)
 

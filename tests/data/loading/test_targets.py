@@ -1,5 +1,6 @@
 """Targets by a slow second opinion: games replayed move by move, texts read again."""
 
+import pickle
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,7 @@ from data.features.feature_set import ALPHAGO48
 from data.game import symmetry
 from data.game.coords import PASS
 from data.loading.datamodule import GoDataModule
+from data.loading.loader import Loader
 from tests.support.builds import build_here
 from tests.support.own_games import collect, write_zip
 from tests.support.small_dataset import write_dataset
@@ -124,17 +126,18 @@ def test_targets_change_nothing_else(paths: dict[bool, str]) -> None:
         assert all(torch.equal(one[name], two[name]) for name in one)
 
 
-def test_workers_make_the_same_targets(paths: dict[bool, str]) -> None:
-    options = {**SMALL, "targets": ["reply", "result", "score"]}
-    alone = GoDataModule(paths[False], **options)
-    module = GoDataModule(paths[False], num_workers=1, start_method="spawn", **options)
-    for one, two in islice(
-        zip(alone.train_dataloader(), module.train_dataloader(), strict=True), 4
-    ):
+@pytest.mark.parametrize("inputs", ["stored", "replayed"])
+def test_workers_make_the_same_targets(paths: dict[bool, str], inputs: str) -> None:
+    """Loaders go to workers by pickling."""
+    module = GoDataModule(
+        paths[False], inputs=inputs, targets=["reply", "result", "score"], **SMALL
+    )
+    loader = module.loader(module.train_order())
+    sent: Loader = pickle.loads(pickle.dumps(loader))
+    for one, two in islice(zip(loader.batches(), sent.batches(), strict=True), 4):
         assert one.keys() == two.keys()
         for name in one:
-            assert np.array_equal(one[name].numpy(), two[name].numpy(), equal_nan=name != "move")
-    module.close()
+            assert np.array_equal(one[name], two[name], equal_nan=name in ("result", "score"))
 
 
 def test_records_without_moves_teach_results(tmp_path: Path) -> None:
