@@ -858,10 +858,10 @@ def test_a_build_that_waited_for_another_one_does_not_replace_its_dataset(
     output = tmp_path / "o.h5"
     prepare = builder.prepare_kernels
 
-    def late(progress):
+    def late(progress, features):
         monkeypatch.setattr(builder, "prepare_kernels", prepare)
         build_here(source, output)
-        return prepare(progress)
+        return prepare(progress, features)
 
     monkeypatch.setattr(builder, "prepare_kernels", late)
     with pytest.raises(BuildError, match="made from something else"):
