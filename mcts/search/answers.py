@@ -30,17 +30,19 @@ class Found:
 
 def found_of(answers: Evaluation, rows: Sequence[int], to_play: Sequence[int]) -> list[Found]:
     """Return the answers to some positions of a batch, from Black's view."""
-    found = [Found() for _ in rows]
-    for one, row, colour in zip(found, rows, to_play, strict=True):
-        if answers.policy is not None:
-            one.priors = answers.policy[row].copy()
-        if answers.value is not None:
-            one.value = colour * float(answers.value[row])
-        if answers.owner is not None:
-            one.owner = (colour * answers.owner[row]).astype(np.float16)
-        if answers.score is not None:
-            one.score = colour * float(answers.score[row])
-    return found
+    policy, owner = answers.policy, answers.owner
+    # reading one number of an array takes longer than of a list
+    value = None if answers.value is None else answers.value.tolist()
+    score = None if answers.score is None else answers.score.tolist()
+    return [
+        Found(
+            None if policy is None else policy[row].copy(),
+            None if value is None else colour * value[row],
+            None if owner is None else (colour * owner[row]).astype(np.float16),
+            None if score is None else colour * score[row],
+        )
+        for row, colour in zip(rows, to_play, strict=True)
+    ]
 
 
 def check(
@@ -61,7 +63,7 @@ def check(
         if given[ANSWER_OF[kind]][0] is None:
             raise ValueError(f"answered without a {ANSWER_OF[kind]}")
     found = {
-        name: check_numbers(answer, wanted)
+        name: check_shape(answer, wanted)
         for name, (answer, wanted) in given.items()
         if answer is not None
     }
@@ -69,25 +71,34 @@ def check(
         found[evaluation.POLICY] = check_policy(found[evaluation.POLICY], face.names_pass)
     for name in (evaluation.VALUE, evaluation.OWNER):
         if name in found:
-            if np.abs(found[name]).max(initial=0) > 1 + 1e-3:
-                raise ValueError(f"answered with what is no {name} from -1 to 1")
-            found[name] = np.clip(found[name], -1, 1)
+            found[name] = check_range(name, found[name])
+    if evaluation.SCORE in found and not np.isfinite(found[evaluation.SCORE]).all():
+        raise ValueError("answered with a score that is not finite")
     return Evaluation(**found)
 
 
-def check_numbers(answer: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def check_shape(answer: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     answer = np.asarray(answer, np.float32)
     if answer.shape != shape:
         raise ValueError(f"answered with {answer.shape} instead of {shape}")
-    if np.isnan(answer).any():
-        raise ValueError("answered with what is no number")
     return answer
 
 
+def check_range(name: str, answer: np.ndarray) -> np.ndarray:
+    low, high = answer.min(), answer.max()
+    if not (low >= -1 - 1e-3 and high <= 1 + 1e-3):  # NaN is neither
+        raise ValueError(f"answered with what is no number, or no {name} from -1 to 1")
+    return np.clip(answer, -1, 1) if low < -1 or high > 1 else answer
+
+
 def check_policy(policy: np.ndarray, names_pass: bool) -> np.ndarray:
-    if not (np.isfinite(policy[:, :-1]).any(1).all() and (policy < np.inf).all()):
-        raise ValueError("answered with log-probabilities that are not finite")
-    if not names_pass:
+    # the highest is NaN if any is; points may be ruled out, but not all of them
+    passes = policy[:, -1]
+    if not np.isfinite(policy[:, :-1].max(1)).all() or not (passes < np.inf).all():
+        raise ValueError(
+            "answered with what is no number, or log-probabilities that are not finite"
+        )
+    if not names_pass and (passes > -np.inf).any():
         policy = policy.copy()
         policy[:, -1] = -np.inf
     return policy

@@ -84,7 +84,7 @@ class NetRequests:
         edges, kinds, keys = self.tree.take_wants()
         if not edges:  # as in most calls
             return
-        komi = float(self.tree.head.komi)
+        random, done, komi = self.parts.random, self.parts.done, float(self.tree.head.komi)
         new: list[tuple[int, Request]] = []  # with the place of the want
         for k, (edge, kind, hashed) in enumerate(zip(edges, kinds, keys, strict=True)):
             queue = self.queues[kind]
@@ -96,9 +96,8 @@ class NetRequests:
             if queue.for_both and key in self.shared:
                 self.shared[key].wants.append((kind, edge))
                 continue
-            turn = int(self.parts.random.integers(8))
-            # the planes are still missing
-            request = Request(key, NO_PLANES, 0, turn, komi, self.parts.done, [(kind, edge)])
+            turn = int(random.integers(8))
+            request = Request(key, NO_PLANES, 0, turn, komi, done, [(kind, edge)])  # no planes yet
             new.append((k, request))
             if queue.for_both:
                 self.shared[key] = request
@@ -137,7 +136,8 @@ class NetRequests:
                 self.give_up(answer.queue, answer.error)
         for request, found in self.parts.remember(answer):
             if not request.abandoned:
-                self.shared.pop(request.key, None)
+                if answer.queue.for_both:
+                    self.shared.pop(request.key, None)
                 for kind, edge in request.wants:
                     self.apply(kind, edge, found)
 

@@ -550,7 +550,7 @@ def test_mistakes_are_one_sentence(stub: Any, tmp_path: Path) -> None:
         ),
         (
             ["black=policy_ony", "white=uct"],
-            "policy_ony is neither .*, uct, value_only; policy_only?",
+            "policy_ony is neither .*, uct, value_only, zero; policy_only?",
         ),
         ([f"black='{stub()}'", "white=policy_only", "games=0"], "games=0"),
         ([f"black='{stub()}'", "white=policy_only", "ko=none"], "ko=none"),

@@ -1,8 +1,10 @@
 """GTP commands that tell the nets' answers and the settings."""
 
+from data.features.evaluation import Evaluation, Positions
+from data.game.coords import PASS
 from mcts.play.manners import Manners
 from mcts.play.player import Player
-from mcts.search.fakes import FakePolicy, FakeValue
+from mcts.search.fakes import FakeNet, FakePolicy, FakeValue
 from mcts.search.params import SearchParams
 from mcts.search.search import Search
 from tests.support.gtp_talk import Searching, Talk
@@ -38,6 +40,42 @@ def test_what_the_nets_alone_say() -> None:
     assert "whiteWin 0.200000" in talk.ask("kata-raw-nn 3")
     for wrong in ("", "8", "-1", "0 1", "x"):
         assert "symmetry" in talk.refuse(f"kata-raw-nn {wrong}")
+    search.close()
+
+
+def test_what_one_net_of_several_answers_says() -> None:
+    """Black is to move and is two points ahead; each player owns its stones."""
+    calls = []
+
+    class Counting(FakeNet):
+        def evaluate(self, positions: Positions) -> Evaluation:
+            calls.append(positions.turns)
+            return super().evaluate(positions)
+
+    net = Counting(
+        {PASS: 0.1, 12: 0.5},
+        lambda own, other: 0.6,
+        owner=lambda own, other: own * 1.0 - other * 1.0,
+        score=lambda own, other: 2.0,
+    )
+    search = Search(SearchParams(threads=1), net=net)
+    talk = Talk()
+    talk.player = Player(lambda size: search, Manners(), size=5)
+    for move in ("b A5", "w B5"):
+        talk.ask(f"play {move}")
+    calls.clear()
+    answer = talk.ask("kata-raw-nn 3")
+    assert len(calls) == 1 and calls[0].tolist() == [3]
+    lines = answer.splitlines()
+    assert "whiteWin 0.200000" in lines and "whiteLead -2.000" in lines
+    assert "policyPass 0.100000" in lines
+    owners = lines[lines.index("whiteOwnership") + 1].split()
+    assert [float(owner) for owner in owners] == [-1, 1, 0, 0, 0]
+    search.close()
+    search = Search(SearchParams(threads=1), net=FakeNet({}, obeys_turns=False))
+    talk.player = Player(lambda size: search, Manners(), size=5)
+    assert "policy" in talk.ask("kata-raw-nn 0")
+    assert "only symmetry 0" in talk.refuse("kata-raw-nn 1")
     search.close()
 
 

@@ -14,7 +14,7 @@ from data.features.evaluation import Evaluation, Evaluator, Positions
 from data.features.feature_set import ALPHAGO48, ZERO17, ZERO18, FeatureSet
 from data.game.board import Board
 from data.game.coords import BLACK, PASS, WHITE
-from mcts.play.analysis import standing
+from mcts.play.analysis import Surprise, standing
 from mcts.play.commentary import score_lead
 from mcts.play.thinkers.policy import PolicyThinker
 from mcts.search.fakes import Broken, FakeNet, FakePolicy, FakeValue, Late, Silent
@@ -205,7 +205,7 @@ def test_komi_is_in_the_key_of_a_net_for_both_if_it_takes_it(make: Any) -> None:
         assert (asked[1] > 1.5 * asked[0]) == more
 
 
-@pytest.mark.parametrize("after", [0, 3])
+@pytest.mark.parametrize("after", [0, 1])
 @pytest.mark.parametrize("kind", [Broken, Silent])
 def test_one_evaluator_that_fails_takes_both_answers_along(
     kind: Any, after: int, make: Any
@@ -345,6 +345,13 @@ def test_a_policy_that_names_passes_gives_theirs_a_prior(make: Any) -> None:
         assert passing.prior == pytest.approx(chance, rel=1e-3)
         thinker = PolicyThinker(net)
         assert (thinker.think(board, Limits()).best.move == PASS) == (chance > 0.1)
+
+
+def test_a_pass_is_a_surprise_only_to_a_net_that_names_it() -> None:
+    board = Board(5)
+    assert Surprise(FakePolicy({12: 0.5})).about(board, PASS) == {}
+    row = Surprise(FakePolicy({12: 0.5, PASS: 0.25})).about(board, PASS)
+    assert row == pytest.approx({"prior": 0.25, "rank": 2, "surprise": 2.0})
 
 
 # --- what does not fit
