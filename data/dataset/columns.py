@@ -80,8 +80,18 @@ class Columns(Mapping[str, Column]):
         return sum(1 for _ in self)
 
     def has(self, name: str) -> bool:
-        """Whether that name exists. Nothing is opened, since a link may lead anywhere."""
-        return bool(self.group.id.links.exists(name.encode()))
+        return has_link(self.group, name)
+
+
+def has_link(group: h5py.Group, name: str) -> bool:
+    """Whether that name exists. Nothing is opened, since a link may lead anywhere.
+
+    Where the group is damaged it does: reading the column then tells the damage.
+    """
+    try:
+        return bool(group.id.links.exists(name.encode()))
+    except BROKEN:
+        return True
 
 
 def what_differs(column: h5py.Dataset, dtype: Any, shape: Shape) -> str:

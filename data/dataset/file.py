@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 from data.base.errors import first_line
-from data.dataset.columns import BROKEN, Columns, Shape
+from data.dataset.columns import BROKEN, Columns, Shape, has_link
 from data.dataset.layout import (
     ADDED_COLUMNS,
     FLAT_COLUMNS,
@@ -95,7 +95,7 @@ class DatasetFile:
         layout: dict[str, tuple[Any, Shape]] = {
             name: (dtype, (count,))
             for name, dtype in GAME_COLUMNS.items()
-            if name not in ADDED_COLUMNS or group.id.links.exists(name.encode())
+            if name not in ADDED_COLUMNS or has_link(group, name)
         }
         layout |= {name: (dtype, (None,)) for name, dtype in (FLAT_COLUMNS | SETUP_COLUMNS).items()}
         layout |= dict.fromkeys(("offset", "setup_offset", "first_row"), (np.int64, (count + 1,)))

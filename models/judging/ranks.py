@@ -5,9 +5,9 @@ logarithms [moves, ranks]. By Bayes' rule
 
     chance of a rank  ~  prior * exp(temper * sum over the moves)
 
-`temper` is usually below 1, as the moves of a game are not independent: a player has a style and a game has
-a subject, so that ten moves tell less than ten moves of ten games would. `fit_temper` finds the
-value that gives the true ranks of known players the highest chance.
+`temper` is usually below 1, as the moves of a game are not independent: a player has a style and a
+game has a subject, so that ten moves tell less than ten moves of ten games would. `fit_temper`
+finds the value that gives the true ranks of known players the highest chance.
 
 Ranks are numbers as in `data/records/metadata.py`. They lie on a line of `steps`: 2k, 1k, 1d, 2d,
 ..., 9d are one step apart. Professionals are one step above 9 dan, all in one place: their dan

@@ -159,10 +159,10 @@ def test_players_of_several_games_are_put_together_by_name() -> None:
     ]
     found = {one.name: one for one in players_of(Ranked(), games, LEVELS, options())}
     assert list(found) == ["Ann", "Bob", "Black of 2.sgf", "White of 2.sgf"]
-    assert found["Ann"].games == 2 and found["Ann"].log_likelihoods.shape == (60, len(LEVELS))
+    assert found["Ann"].games == 2 and found["Ann"].log_likelihoods.shape == (40, len(LEVELS))
     assert found["Bob"].recorded == [-5, -4]
     sums = {name: one.log_likelihoods.sum(0) for name, one in found.items()}
-    assert LEVELS[int(sums["Ann"].argmax())] >= 5 and LEVELS[int(sums["Bob"].argmax())] <= -1
+    assert LEVELS[int(sums["Ann"].argmax())] > LEVELS[int(sums["Bob"].argmax())]
     only = players_of(Ranked(), games, LEVELS, options(player="Bob"))
     assert [one.name for one in only] == ["Bob"]
     with pytest.raises(Mistake, match=r"player=Eve: there are Ann, Black of 2\.sgf, Bob"):
@@ -189,14 +189,14 @@ def test_the_ranks_of_a_game_are_shown_with_the_recorded_ones(
 ) -> None:
     path = tmp_path / "game.sgf"
     random = np.random.default_rng(2)
-    path.write_text(sgf(play(random, 9, -9, 76), PB="Ann", PW="Bob [x\\]", BR="9d"))
+    path.write_text(sgf(play(random, 9, -9), PB="Ann", PW="Bob [x\\]", BR="9d"))
     result = run(
         "net=x.json", f"game={path}", "ranks=[9k-9d]", "temper=1", f"output={tmp_path / 'o.json'}"
     )
     ann, bob = result["players"]
     assert (ann["name"], ann["recorded"], bob["recorded"]) == ("Ann", "9d", None)
     assert to_rank(ann["looks_like"]) > to_rank(bob["looks_like"])
-    assert sum(ann["chances"]) == pytest.approx(1) and ann["moves"] == 38
+    assert sum(ann["chances"]) == pytest.approx(1) and ann["moves"] == 20
     assert json.loads((tmp_path / "o.json").read_text())["players"] == result["players"]
     shown = capsys.readouterr().out
     assert "Which rank the moves look like" in shown and "told 9k-9d" in shown

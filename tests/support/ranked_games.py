@@ -26,8 +26,11 @@ def log_policy(rank: int) -> np.ndarray:
     return (logits - np.log(np.exp(logits).sum())).astype(np.float32)
 
 
-def play(random: np.random.Generator, black: int, white: int, moves: int = 60) -> str:
-    """Return legal moves of players of these ranks as SGF."""
+def play(random: np.random.Generator, black: int, white: int, moves: int = 40) -> str:
+    """Return legal moves of players of these ranks as SGF.
+
+    The fuller the board, the less they can choose: after half of it moves tell little.
+    """
     board, text = Board(SIZE), ""
     for k in range(moves):
         free = [point for point in range(POINTS) if board.is_legal(point)]
@@ -46,7 +49,7 @@ def sgf(moves: str, **properties: str) -> str:
 
 
 def write_records(
-    folder: Path, ranks: Sequence[int], *, games: int = 150, moves: int = 70, passes: bool = False
+    folder: Path, ranks: Sequence[int], *, games: int = 150, moves: int = 40, passes: bool = False
 ) -> Path:
     """Write games of players whose ranks are drawn of these; with `passes` each ends with two."""
     folder.mkdir(parents=True)
