@@ -111,13 +111,11 @@ def judged_dataset(path: Path, **how: Any) -> Path:
         games["winner"][:] = winner
         games["handicap"][:] = np.where(np.arange(count) % 3 == 0, 2, 0)
         for name in ("black_rank", "white_rank"):
-            games[name] = np.full(count, 6, np.int8)
+            games[name][:] = 6
         games.create_dataset("source", (count,), h5py.string_dtype("utf-8"))
         games["source"][:] = [
             f"games/{'kgs' if k % 2 else 'pro'}.zip!{k}.sgf" for k in range(count)
         ]
-        for name, text in (("date", "2015-03-01"), ("server", "kgs")):
-            games.create_dataset(name, (count,), h5py.string_dtype("utf-8"))[:] = text
     return path
 
 
