@@ -232,4 +232,4 @@ def compile_for(thinker: "Thinker", size: int) -> None:
     thinker.think(Board(size), Limits(simulations=8))
     thinker.forget()
     sensible_moves(Board(size))
-    judge(Board(size), getattr(thinker, "rollouts", None), count=2)
+    judge(Board(size), thinker.rollouts, count=2)

@@ -27,7 +27,10 @@ def check_inputs(cfg: DictConfig) -> None:
     """Raise `TrainingError` if the loader makes other inputs than the net takes."""
     net, loader = class_of(cfg.model.net), class_of(cfg.loader)
     wanted = getattr(net, "input_kind", "planes")
-    if wanted != getattr(loader, "input_kind", "planes"):
+    made = getattr(loader, "input_kind", "planes")
+    if "patterns" in (made, cfg.loader.get("inputs")):
+        made = "patterns"
+    if wanted != made:
         raise TrainingError(
             f"this model wants {FITTING[wanted]}; leave loader= out, and the model chooses it"
         )
