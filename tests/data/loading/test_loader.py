@@ -147,7 +147,7 @@ def test_other_planes_are_refused_with_both_lists(tmp_path: Path) -> None:
         file.attrs["planes"] = json.dumps(["own", "opponent", "mood"])
     with pytest.raises(
         DatasetError,
-        match=r"it has 3 \(own, opponent, mood\), this program 48 \(own, opponent, .*, zeros\)",
+        match=r"it has 3 \(own, opponent, mood\), this program 48 \(own, opponent, empty, ",
     ):
         DatasetFile(path)
 

@@ -877,7 +877,7 @@ def test_a_choice_that_is_none_is_told_with_those_there_are() -> None:
         ["search=mine", "--config-dir=mine"],
     ):
         assert with_known_groups("play_gtp", fine) == fine
-    choices = "default, paper, policy_only, rollouts_only, uct, value_only"
+    choices = ", ".join(sorted(path.stem for path in (CONF / "search").glob("*.yaml")))
     with pytest.raises(CommandLineError, match=f"^search=utc: one of {choices}$"):
         with_known_groups("play_gtp", ["search=utc"])
     assert (
