@@ -155,7 +155,7 @@ def test_the_nets_of_zero_are_trained(tmp_path: Path, dataset: Path, model: str)
 @pytest.mark.parametrize("model", ["zero", "zero_small"])
 def test_the_nets_of_zero_name_passes_that_they_have_learned(tmp_path: Path, model: str) -> None:
     """And so did the nets of runs before this was a choice, whose configurations don't say it."""
-    net = configured(f"model={model}", "size=9").model.net
+    net = configured(f"model={model}", "model.net.size=9").model.net
     settle_passes(net, True)
     assert net.names_pass is True
     net.update(planes=16, uniform=["black_to_play"], **({"blocks": 1} if "blocks" in net else {}))
