@@ -20,7 +20,9 @@ from data.features.uniform import UNIFORM
 @dataclass(frozen=True)
 class Inputs:
     features: FeatureSet = ALPHAGO48
-    stored: int = -1  # the first so many of the stored planes; -1: all
+    # the first so many of the stored planes; -1: all. Sets with history have all: the first ones
+    # are stones of one colour
+    stored: int = -1
     uniform: tuple[str, ...] = ()  # the set's own uniform planes come first, named here or not
 
     def __post_init__(self) -> None:
@@ -29,6 +31,11 @@ class Inputs:
         uniform = (*own, *(name for name in self.uniform if name not in own))
         object.__setattr__(self, "stored", stored)
         object.__setattr__(self, "uniform", uniform)
+        if self.features.history and stored != self.features.planes:
+            raise Mistake(
+                f"planes={stored}: {self.features.name} has {self.features.planes}, "
+                "and a net takes all of them"
+            )
         if not 1 <= stored <= self.features.planes:
             raise Mistake(
                 f"planes={stored}: {self.features.name} has {self.features.planes}, "
@@ -64,7 +71,8 @@ def inputs_of_names(names: Sequence[str]) -> Inputs:
     # sets that store the same planes are told apart by their uniform ones: the most come first
     for features in sorted(FEATURE_SETS.values(), key=lambda each: -len(each.uniform)):
         own = features.uniform
-        if stored and stored == features.plane_names[: len(stored)] and uniform[: len(own)] == own:
+        enough = len(stored) >= (features.planes if features.history else 1)
+        if enough and stored == features.plane_names[: len(stored)] and uniform[: len(own)] == own:
             return Inputs(features, len(stored), uniform)
     known = "; ".join(
         f"{features.name}: {', '.join((*features.plane_names, *features.uniform))}"

@@ -91,7 +91,9 @@ def condition(name: str, word: Any) -> int:
         return ("unknown", *SOURCES).index(word)
     if name == "year":
         if word != "unknown" and (type(word) is not int or not 0 < word - FIRST_YEAR < 256):
-            raise Mistake(f"year={ascii(word)[:20]}: from {FIRST_YEAR + 1} on, or unknown")
+            raise Mistake(
+                f"year={ascii(word)[:20]}: from {FIRST_YEAR + 1} to {FIRST_YEAR + 255}, or unknown"
+            )
         return UNKNOWN if word == "unknown" else word
     raise Mistake(f"{ascii(name)[:30]}: no condition; there are {', '.join(CONDITIONS)}")
 
@@ -128,8 +130,8 @@ def komi_bytes(komi: np.ndarray, to_play: np.ndarray) -> np.ndarray:
 
     White is given komi, Black as much less. Unknown komi counts as none.
     """
-    given = np.nan_to_num(-2.0 * np.asarray(komi, np.float64) * to_play)
-    return (NO_KOMI + np.clip(np.rint(given), 1 - NO_KOMI, NO_KOMI - 1)).astype(np.uint8)
+    halves = np.nan_to_num(-2.0 * np.asarray(komi, np.float64) * to_play)
+    return (NO_KOMI + np.clip(np.rint(halves), 1 - NO_KOMI, NO_KOMI - 1)).astype(np.uint8)
 
 
 def rank_codes(ranks: np.ndarray) -> np.ndarray:

@@ -103,6 +103,7 @@ class GoDataModule(LightningDataModule):
         check_shares(unknown=unknown, eval_unknown=eval_unknown)
         if inputs == "patterns":
             check_patterns(prefetch, extras)
+            features = planes = None  # patterns are computed from the moves
         self.file, self.made = DatasetFile(dataset), inputs
         self.inputs = choose_inputs(self.file, inputs == "replayed", features, planes, extras)
         # as older configurations and nets count: 50 are 48 stored planes and two uniform ones

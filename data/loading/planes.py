@@ -147,7 +147,7 @@ def choose_inputs(
     """
     chosen = file.features if features is None else feature_set(features)
     check_packed(file)
-    check_count(file, chosen, planes)
+    check_count(file, chosen, planes, replayed=replayed)
     older: tuple[str, ...] = ()
     if planes is not None and planes > chosen.planes:
         older, planes = Inputs.of_count(planes).uniform, None
@@ -175,16 +175,20 @@ def check_packed(file: DatasetFile) -> None:
         )
 
 
-def check_count(file: DatasetFile, features: FeatureSet, planes: int | None) -> None:
+def check_count(
+    file: DatasetFile, features: FeatureSet, planes: int | None, *, replayed: bool = False
+) -> None:
     older = features is ALPHAGO48
-    if planes is None or 1 <= planes <= features.planes + (2 if older else 0):
+    least = features.planes if features.history else 1
+    if planes is None or least <= planes <= features.planes + (2 if older else 0):
         return
     if older:
-        most = "48, 49 with the colour to move, or 50 with that and komi"
+        possible = "the first k of its 48, 49 with the colour to move, or 50 with that and komi"
     else:
-        most = f"{features.planes} of {features.name}"
+        possible = f"all {features.planes} of {features.name}"
+    other = "; loader.features= names another set, which replayed planes may be of" * replayed
     raise DatasetError(
-        f"{file.path}: {planes} planes are asked for; possible are the first k of its {most}"
+        f"{file.path}: {planes} planes are asked for; possible are {possible}{other}"
     )
 
 

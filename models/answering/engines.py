@@ -20,7 +20,7 @@ from models.answering.onnx_sizes import Sizes
 from models.files.card import Card, NetFileError, shape_of
 from models.files.interface import INPUT, SIDE
 
-# Only functions import torch: it takes most of a second, and ONNX files do without.
+# Functions import torch themselves: that takes most of a second, and ONNX files do without.
 
 # int8 and onnx run in onnxruntime, bf16 and fp32 in torch
 ENGINES = ("auto", "int8", "onnx", "bf16", "fp32")

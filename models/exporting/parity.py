@@ -31,7 +31,7 @@ def compare(
 ) -> list[Line]:
     """Compare each file with the net, in batches of several sizes; `paths` by kind.
 
-    The files are opened as a stranger would open them.
+    The files are opened as a stranger would open them. They may lack answers of the net.
     """
     standard = answers(reference(net, card), positions, max(batches))
     lines = []
@@ -45,7 +45,7 @@ def compare(
             began = time.perf_counter()
             theirs = answers(opened, positions, size)
             speed = len(positions) / (time.perf_counter() - began)
-            for answer in card.answers:
+            for answer in opened.card.answers:
                 found = compare_answers(answer, getattr(standard, answer), getattr(theirs, answer))
                 line = {"file": path.name, "batch": size, "answer": answer}
                 lines.append({**line, **found, "speed": speed})

@@ -6,8 +6,8 @@
 
 Every function returns a module with ordinary layers, ready to answer. To get answers, use
 `models.answering.open.open_net`, which chooses an engine; to continue learning, use
-`checkpoint.load_learner`. torch is imported when a function needs it: a program that plays with an
-ONNX file does without.
+`checkpoint.load_learner`. Functions import torch themselves: a program that plays with an ONNX
+file does without.
 """
 
 from dataclasses import dataclass, replace

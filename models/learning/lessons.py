@@ -1,15 +1,16 @@
 """`Lesson`: what one answer of a net learns, as plain values from a configuration.
 
-    answer         target in the batch    loss              metrics
-    policy, reply  move or policy; reply  cross_entropy or  policy_loss, top1, top5;
-                                          squared           reply_loss, reply_top1
-    value          result                 squared           mse, accuracy
-    owner          owner                  squared           owner_mse
-    score          score                  huber             score_loss, score_mae
+    answer   target in the batch        loss                       metrics
+    policy   move; or policy            cross_entropy or squared   policy_loss, top1, top5
+    reply    reply                      cross_entropy or squared   reply_loss, reply_top1
+    value    result; or outcome         squared                    mse, accuracy
+    owner    owner                      squared                    owner_mse
+    score    score                      huber                      score_loss, score_mae
 
+The first target and the first loss are the defaults. The target `policy` is a distribution over
+moves, which replaces the move that was played. In `outcome`, games without a result count as draws.
 A target is missing where it is NaN, or -1 for moves. A missing target teaches nothing: each loss
-is the mean over the positions that have one, and a batch without any has the loss 0. The losses of
-`move` are of moves or of distributions over moves: if a batch has `policy`, that replaces `move`.
+is the mean over the positions that have one, and a batch without any has the loss 0.
 """
 
 from collections.abc import Container, Mapping
@@ -23,7 +24,14 @@ from torch.nn import functional
 from data.base.errors import Mistake
 from data.features.evaluation import ANSWERS, OWNER, POLICY, REPLY, SCORE, VALUE
 
-TARGETS = {POLICY: "move", REPLY: "reply", VALUE: "result", OWNER: "owner", SCORE: "score"}
+DISTRIBUTION = "policy"  # the target that holds the chances of all moves
+TARGETS = {
+    POLICY: ("move", DISTRIBUTION),
+    REPLY: ("reply",),
+    VALUE: ("result", "outcome"),
+    OWNER: ("owner",),
+    SCORE: ("score",),
+}  # the first is the default
 LOSSES = {
     POLICY: ("cross_entropy", "squared"),
     REPLY: ("cross_entropy", "squared"),
@@ -32,7 +40,6 @@ LOSSES = {
     SCORE: ("huber",),
 }  # the first is the default
 SCORE_SCALE = 10.0  # points: errors up to this count squared, larger ones by their size
-DISTRIBUTION = "policy"  # the key of a batch whose moves are distributions
 
 
 @dataclass(frozen=True)
@@ -80,19 +87,22 @@ def lesson_of(answer: str, settings: dict[str, Any]) -> Lesson:
     loss = settings.get("loss") or LOSSES[answer][0]
     if loss not in LOSSES[answer]:
         raise Mistake(f"{key}.loss={loss}: {' or '.join(LOSSES[answer])}")
-    return Lesson(answer, str(settings.get("target") or TARGETS[answer]), float(weight), loss)
+    target = settings.get("target") or TARGETS[answer][0]
+    if target not in TARGETS[answer]:
+        raise Mistake(f"{key}.target={target}: {' or '.join(TARGETS[answer])}")
+    return Lesson(answer, target, float(weight), loss)
 
 
 def has_target(lesson: Lesson, names: Container[str]) -> bool:
     """Whether a batch with these names can teach the lesson."""
-    return lesson.target in names or (lesson.answer == POLICY and DISTRIBUTION in names)
+    return lesson.target in names
 
 
 def judge(lesson: Lesson, answer: Tensor, batch: Mapping[str, Tensor], *, top5: bool) -> Judged:
     """Compare an answer with its target in the batch."""
-    if lesson.answer == POLICY and DISTRIBUTION in batch:
-        return judge_distribution(lesson, answer.float(), batch[DISTRIBUTION], top5=top5)
     target = batch[lesson.target]
+    if lesson.target == DISTRIBUTION:
+        return judge_distribution(lesson, answer.float(), target, top5=top5)
     if lesson.answer in (POLICY, REPLY):
         return judge_moves(lesson, answer.float(), target, top5=top5)
     return JUDGES[lesson.answer](answer.float(), target.float())

@@ -1,24 +1,24 @@
 """Start a net from the weights of another one: `begin_with(net, path)`.
 
 The path is a checkpoint, or an exported net: its .safetensors or its card. Weights are copied where
-names and shapes agree. Weights of symmetric layers are converted for ordinary ones, which then
-compute the same, and vice versa.
+names and shapes agree, those of the first layer plane by plane. Weights of symmetric layers are
+converted for ordinary ones, which then compute the same, and vice versa.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from data.base.errors import Mistake
+from data.features.inputs import Inputs
 from models.files.checkpoint import learner_of, net_state, read_checkpoint
-from models.files.open import open_exported
+from models.files.open import features_of, inputs_of_net, open_exported
 from models.nets.conditions import columns
 from models.nets.symmetric import SIDES, SymmetricConv, folded_state, plain_state
 
-# the first layer, in each of the two kinds of nets
+# the first layer, in each of the two kinds of nets: it takes the first so many planes of a net
 FIRST = ("tower.0.0.0.weight", "body.0.weight")
 # where the parts of heads are, by kind of net; parts of one kind follow each other
 HEADS = {
@@ -52,14 +52,14 @@ class StartError(Mistake):
     """A net can't start from that; the message says why."""
 
 
-def begin_with(net: nn.Module, path: str) -> int:
+def begin_with(net: nn.Module, path: str, inputs: Inputs) -> int:
     """Copy every weight whose name and shape agree; return how many. Raises `StartError`.
 
-    New input planes start at weight 0, surplus planes are dropped. A head begins with the head of
-    the same answer, whatever both are called.
+    `inputs` are the planes that `net` takes. New ones start at weight 0, surplus ones are dropped.
+    A head begins with the head of the same answer, whatever both are called.
     """
     ours = net.state_dict()
-    theirs = weights_for(net, Path(path).expanduser())
+    theirs = weights_for(net, Path(path).expanduser(), inputs)
     same_owners = has_owners(ours) == has_owners(theirs)
     taken = 0
     with torch.no_grad():
@@ -77,9 +77,7 @@ def begin_with(net: nn.Module, path: str) -> int:
             if other.shape == value.shape:
                 value.copy_(other)
                 taken += 1
-            elif (name in SCORES and len(other) == len(value)) or (
-                name in FIRST and has_other_planes(other, value)
-            ):
+            elif name in SCORES and len(other) == len(value):
                 both = min(other.shape[1], value.shape[1])
                 value.zero_()
                 value[:, :both].copy_(other[:, :both])
@@ -116,19 +114,28 @@ def window(weight: Tensor) -> int:
     return weight.shape[2:].numel()
 
 
-def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
-    """Return the weights by name, for layers of the kind that `net` has."""
+def weights_for(net: nn.Module, path: Path, inputs: Inputs) -> dict[str, Tensor]:
+    """Return the weights by name, for layers and planes of the kind that `net` has."""
     symmetric = has_symmetric_layers(net)
     if path.suffix == ".ckpt" or not path.is_file():
         checkpoint = read_checkpoint(path)
-        theirs, card = net_state(checkpoint), checkpoint["hyper_parameters"]["model"]["net"]
+        config = checkpoint["hyper_parameters"]
+        theirs, card = net_state(checkpoint), config["model"]["net"]
+        features = features_of(config)
         their_symmetric = bool(card.get("symmetric"))
         if their_symmetric and not symmetric:
             theirs = plain_state(learner_of(checkpoint, path)[0])
     else:
         opened = open_exported(path)
         theirs, card, their_symmetric = dict(opened.net.state_dict()), opened.card.net, False
+        features = opened.card.features
     check_width(net.state_dict(), theirs, path)
+    if first := [name for name in FIRST if name in theirs and name in net.state_dict()]:
+        there = inputs_of_net(card, features)
+        check_features(there, inputs, path)
+        theirs |= {
+            name: by_plane(theirs[name], there, net.state_dict()[name], inputs) for name in first
+        }
     theirs |= under_our_names(net, theirs, path)
     theirs |= under_our_conditions(net, theirs, card.get("uniform") or ())
     if symmetric and not their_symmetric:
@@ -139,6 +146,25 @@ def weights_for(net: nn.Module, path: Path) -> dict[str, Tensor]:
                 f"start={path}: {error}; with model.net.symmetric=false this net can begin with it"
             ) from None
     return theirs
+
+
+def check_features(there: Inputs, here: Inputs, path: Path) -> None:
+    """Raise `StartError` unless planes of one name mean the same in both nets."""
+    if not there.features.stores_like(here.features):
+        raise StartError(
+            f"start={path}: it takes planes of {there.features.name} ({', '.join(there.names)}), "
+            f"this net those of {here.features.name} ({', '.join(here.names)})"
+        )
+
+
+def by_plane(theirs: Tensor, there: Inputs, ours: Tensor, here: Inputs) -> Tensor:
+    """Return the weights of their first layer for the planes of ours; new planes have 0."""
+    columns_there = {name: k for k, name in enumerate(there.names[: theirs.shape[1]])}
+    found = theirs.new_zeros(theirs.shape[0], ours.shape[1], *theirs.shape[2:])
+    for k, name in enumerate(here.names[: ours.shape[1]]):
+        if name in columns_there:
+            found[:, k] = theirs[:, columns_there[name]]
+    return found
 
 
 def under_our_conditions(
@@ -193,11 +219,3 @@ def kind_of(state: Mapping[str, Tensor]) -> str:
 
 def has_symmetric_layers(net: nn.Module) -> bool:
     return any(isinstance(layer, SymmetricConv) for layer in net.modules())
-
-
-def has_other_planes(other: Any, value: Any) -> bool:
-    return (
-        other.ndim == value.ndim > 2
-        and other.shape[0] == value.shape[0]
-        and other.shape[2:] == value.shape[2:]
-    )

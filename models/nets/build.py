@@ -9,6 +9,8 @@ from typing import Any
 
 from torch import nn
 
+from data.base.errors import Mistake
+from data.features.evaluation import OWNER, SCORE, VALUE
 from models.nets.limits import check_limits
 from models.nets.names import net_class
 from models.nets.symmetric import plain_state
@@ -29,6 +31,7 @@ def plain_net(
 
     Symmetric layers become ordinary ones, which all engines can compute. The move head of a value
     net is dropped: it serves training only. So are the heads named in `without`, such as `reply`.
+    Raises `Mistake` if another head takes the answer of one of them as input.
     """
     answering = plain_card(card, without=without)
     if answering == card:
@@ -42,7 +45,12 @@ def plain_net(
 def plain_card(card: dict[str, Any], *, without: Sequence[str] = ()) -> dict[str, Any]:
     plain = {key: False if key in ("symmetric", "moves") else value for key, value in card.items()}
     if "heads" in card and set(without) & set(card["heads"]):
-        plain["heads"] = [name for name in card["heads"] if name not in without]
+        kept = plain["heads"] = [name for name in card["heads"] if name not in without]
+        if OWNER in without and (takers := [name for name in (VALUE, SCORE) if name in kept]):
+            raise Mistake(
+                f"without={OWNER}: {' and '.join(takers)} of this net are computed from owners; "
+                "leave these out, too, or keep it"
+            )
     return plain
 
 

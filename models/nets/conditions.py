@@ -90,7 +90,7 @@ def table(weight: Tensor) -> nn.Embedding:
 def strengths() -> Tensor:
     """Return [codes, 4]: known, strength in tens of ranks, its square, professional or not.
 
-    A professional of 1p counts as 7 dan, 9p as 9.5.
+    A professional of 1p counts as 7 dan, 9p as 9.4.
     """
     code = torch.arange(BYTES, dtype=torch.float32)
     pro = ((code >= FIRST_PRO) & (code <= LAST_RANK)).float()

@@ -125,7 +125,9 @@ class DualNet(nn.Module):
             found[VALUE] = torch.tanh(self.heads[VALUE](maps, about, conditions))
         if SCORE in self.heads:
             found[SCORE] = SCORE_UNIT * self.heads[SCORE](maps, about, conditions)
-            if owner is not None:  # a score teaches its own head alone: owners have their lesson
+            if owner is not None:
+                # the sum of all points would teach owners more than their own lesson does; what
+                # the head makes of them, `about`, teaches them as it does for a value
                 found[SCORE] = found[SCORE] + (owner.detach() if self.training else owner).sum(1)
             if komi is not None:
                 found[SCORE] = found[SCORE] + komi

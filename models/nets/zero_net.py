@@ -2,6 +2,9 @@
 
     planes -> {"policy": logits [batch, points + 1], "value": [batch], -1 lost .. +1 won}
 
+Records seldom have passes as moves. A net that learns from moves without them would give passes no
+chance, so it has no logit for them (`names_pass=False`): whether to pass is left to the search.
+
 `ZeroNet` is AlphaGo Zero's (Silver and others 2017), with any depth and width. `SmallZeroNet` is
 the sample net of the AlphaZero notes. Both have linear layers over all points, so they fit boards
 of one size. Uniform planes are planes like others.
@@ -26,10 +29,10 @@ class ZeroBase(nn.Module):
     """What both nets share: how planes come in, and which answers go out."""
 
     answers = (POLICY, VALUE)
-    names_pass = True
+    names_pass = True  # where nothing else is said
     any_size = False
 
-    def __init__(self, planes: int, uniform: Sequence[str], size: int):
+    def __init__(self, planes: int, uniform: Sequence[str], size: int, names_pass: bool):
         super().__init__()
         if wrong := [name for name in uniform if name not in TAKEN]:
             raise Mistake(
@@ -39,6 +42,8 @@ class ZeroBase(nn.Module):
         self.inputs = planes + len(uniform)
         self.komi = planes + list(uniform).index("komi") if "komi" in uniform else None
         self.points = size * size
+        self.names_pass = names_pass
+        self.moves = self.points + names_pass
 
     def planes_in(self, planes: Tensor, like: Tensor) -> Tensor:
         """Return all planes as floats, with komi in a unit of its own."""
@@ -64,12 +69,13 @@ class ZeroNet(ZeroBase):
         blocks: int = 19,
         size: int = 19,
         units: int = 256,
+        names_pass: bool = True,
     ):
-        super().__init__(planes, uniform, size)
+        super().__init__(planes, uniform, size, names_pass)
         stem = nn.Sequential(ConvNorm(self.inputs, filters, 3), nn.ReLU(inplace=True))
         self.tower = nn.Sequential(stem, *(ZeroBlock(filters) for _ in range(blocks)))
         self.policy_maps = ConvNorm(filters, 2, 1)
-        self.policy = nn.Linear(2 * self.points, self.points + 1)
+        self.policy = nn.Linear(2 * self.points, self.moves)
         self.value_maps = ConvNorm(filters, 1, 1)
         self.hidden = nn.Linear(self.points, units)
         self.value = nn.Linear(units, 1)
@@ -103,15 +109,16 @@ class SmallZeroNet(ZeroBase):
         planes: int = 16,
         uniform: Sequence[str] = ("black_to_play",),
         size: int = 9,
+        names_pass: bool = True,
     ):
-        super().__init__(planes, uniform, size)
+        super().__init__(planes, uniform, size, names_pass)
         body: list[nn.Module] = []
         widths = (self.inputs, 32, 64, 128)
         for inputs, outputs in pairwise(widths):
             body += [nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU(inplace=True)]
         self.body = nn.Sequential(*body)
         self.policy_maps = nn.Conv2d(128, 4, 1)
-        self.policy = nn.Linear(4 * self.points, self.points + 1)
+        self.policy = nn.Linear(4 * self.points, self.moves)
         self.value_maps = nn.Conv2d(128, 2, 1)
         self.hidden = nn.Linear(2 * self.points, 64)
         self.value = nn.Linear(64, 1)

@@ -1,17 +1,23 @@
 """What nets are told of both players: the options `rank`, `year` and `source`."""
 
+from dataclasses import replace
+from typing import Any
+
 from data.features.uniform import SOURCES, Conditions
 from data.records.metadata import from_rank, to_rank
 from pipelines.engine.options import ThinkerOptions
 
 
-def conditions_of(options: ThinkerOptions) -> Conditions | None:
-    """Return what a net is to assume; None, what its card says, if no option says anything."""
-    if (options.rank, options.year, options.source) == (None, None, None):
-        return None
-    rank = to_rank(options.rank) if options.rank else 0
-    source = SOURCES.index(options.source) + 1 if options.source else 0
-    return Conditions(own_rank=rank, opponent_rank=rank, source=source, year=options.year or 0)
+def conditions_of(options: ThinkerOptions, card: Conditions) -> Conditions:
+    """Return what a net is to assume: what its card says, but for what the options say."""
+    told: dict[str, Any] = {}
+    if options.rank:
+        told["own_rank"] = told["opponent_rank"] = to_rank(options.rank)
+    if options.source:
+        told["source"] = SOURCES.index(options.source) + 1
+    if options.year:
+        told["year"] = options.year
+    return replace(card, **told)
 
 
 def told_in_words(options: ThinkerOptions, planes: tuple[str, ...]) -> str:

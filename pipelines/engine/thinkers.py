@@ -201,8 +201,8 @@ class ThinkerMaker:
                 engine=options.engine,
                 device=options.device,
                 threads=options.threads,
-                conditions=conditions_of(options),
             )
+            net.conditions = conditions_of(options, net.card.conditions)
             told = f", {words}" if (words := told_in_words(options, net.card.planes)) else ""
             self.log(f"{self.serves_as(path)}: {path} ({net.name}{told})")
         check_answers(path, self.opened[path].card, kind)

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from data.base import atomic
+from data.base.errors import Mistake
 from data.dataset.file import DatasetFile
 from models.answering.inference import unpack
 from models.exporting.int8 import to_int8
@@ -46,7 +47,7 @@ def export_net(options: Options) -> Exported:
     card = opened.card
     # exported again, a net keeps the checksum that it was given first
     weights = card.made.get(CHECKSUM) or checksum(opened.net.state_dict())
-    opened = without_heads(opened, options.without or ())
+    whole, opened = opened, without_heads(opened, options.without or ())
     card = assuming(opened.card, options)
     with closing(open_dataset(options.dataset, opened.config, card)) as file:
         accuracy = (
@@ -68,11 +69,16 @@ def export_net(options: Options) -> Exported:
             accuracy=accuracy or before.accuracy,
             made=about_versions(weights),
         )
-        return write_and_compare(replace(opened, card=card), before, file, paths, options)
+        whole = replace(whole, card=replace(whole.card, assume=card.assume))
+        opened = replace(opened, card=card)
+        return write_and_compare(opened, whole, before, file, paths, options)
 
 
 def without_heads(opened: Opened, names: tuple[str, ...]) -> Opened:
-    """Return the net without some of its answers. Raises `ExportError` if none would be left."""
+    """Return the net without some of its answers.
+
+    Raises `ExportError` if none would be left, or if another answer needs one of them.
+    """
     from models.nets.build import plain_net
 
     card = opened.card
@@ -82,7 +88,10 @@ def without_heads(opened: Opened, names: tuple[str, ...]) -> Opened:
         raise ExportError(f"without={list(names)}: no answer is left")
     if not names:
         return opened
-    net, arguments = plain_net(opened.net, card.net, without=names)
+    try:
+        net, arguments = plain_net(opened.net, card.net, without=names)
+    except Mistake as error:
+        raise ExportError(str(error)) from None
     fewer = card_of(net.eval(), arguments, card.size, name=card.name, inputs=card.inputs)
     card = replace(
         card, kind=fewer.kind, answers=fewer.answers, net=fewer.net, weights=fewer.weights
@@ -125,14 +134,22 @@ def file_names(name: str, options: Options) -> dict[str, Path]:
 
 
 def write_and_compare(
-    opened: Opened, before: Card, file: DatasetFile, paths: dict[str, Path], options: Options
+    opened: Opened,
+    whole: Opened,
+    before: Card,
+    file: DatasetFile,
+    paths: dict[str, Path],
+    options: Options,
 ) -> Exported:
-    """Write the files in a temporary folder; they get their names once they have been compared."""
+    """Write the files in a temporary folder; they get their names once they have been compared.
+
+    They are compared with `whole`, the net that has all its answers.
+    """
     with TemporaryDirectory(prefix=atomic.PREFIX, dir=options.folder) as folder:
         waiting = {kind: Path(folder) / path.name for kind, path in paths.items()}
         card = write_files(opened.net, opened.card, file, waiting, options)
         positions = sample(file, "validation", options.parity, options.seed, card.inputs)
-        lines = compare(opened.net, card, waiting, positions, options.batches, options.threads)
+        lines = compare(whole.net, whole.card, waiting, positions, options.batches, options.threads)
         check_agreement(lines, options.agreement)
         card = replace(card, files=before.files | card.files, parity=before.parity | by_file(lines))
         write_card(card, waiting["card"])

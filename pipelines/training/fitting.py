@@ -12,6 +12,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from data.features.inputs import Inputs
+from data.loading.targets import TARGETS
 from pipelines.shell.console import console
 from pipelines.training.options import TrainingError
 
@@ -36,7 +37,7 @@ def check_inputs(cfg: DictConfig) -> None:
         )
     if bool(cfg.model.get("move_weight")) != bool(cfg.model.net.get("moves")):
         raise TrainingError(
-            "model.move_weight above 0 and model.net.moves=true want each other: say both or "
+            "model.move_weight above 0 and model.net.moves=true need each other: give both or "
             "neither"
         )
 
@@ -52,7 +53,7 @@ def settle(cfg: DictConfig, data: Any) -> None:
     """Write to the configuration what follows from the data, and check the rest against them."""
     if cfg.model.get("owner_weight") and data.owners is None:
         raise TrainingError(
-            f"model.owner_weight={cfg.model.owner_weight} wants loader.owners=<a file of "
+            f"model.owner_weight={cfg.model.owner_weight} needs loader.owners=<a file of "
             "estimate_owners.py>; 0 does without"
         )
     net = cfg.model.net
@@ -70,7 +71,8 @@ def check_planes(net: DictConfig, data: Any) -> None:
     """Raise `TrainingError` unless a net that counts its planes gets as many."""
     if data.planes != net.planes:
         raise TrainingError(
-            f"model.net.planes={net.planes}, but loader.planes={data.planes}: say only the latter"
+            f"model.net.planes={net.planes}, but loader.planes={data.planes}: give loader.planes "
+            "alone"
         )
     if len(data.inputs) != data.planes:
         raise TrainingError(
@@ -95,6 +97,11 @@ def settle_passes(net: DictConfig, passes: bool) -> None:
     """A net that can choose names passes if they are among the moves to learn."""
     if net.get("names_pass", True) is None:
         net.names_pass = passes
+    if "names_pass" in net and net.names_pass and not passes:
+        console.print(
+            "no passes are among the moves to learn: a net with model.net.names_pass=true gives "
+            "them no chance"
+        )
     if passes and not net.get("names_pass", getattr(class_of(net), "names_pass", False)):
         raise TrainingError(
             "passes are among the moves of this dataset, and this net names none: "
@@ -134,4 +141,6 @@ def missing(target: str) -> str:
     """Return in words that the loader does not give a target, and what makes it."""
     if target == "owner":
         return "loader.owners=<a file of estimate_owners.py> is missing"
+    if target not in TARGETS:
+        return f"the loader gives no {target}; records have none"
     return f"the loader gives no {target}, loader.targets=[{target}] names it"

@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from data.base.atomic import write_text
 from data.base.cores import compute_cores
 from data.base.errors import first_line
+from data.features.inputs import Inputs
 from pipelines.shell.configuration import plain
 from pipelines.shell.console import bold, clock, console
 from pipelines.shell.mistakes import explain
@@ -120,7 +121,7 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
         "features": data.inputs.features.name,
     }
     module.save_hyperparameters(config | about)
-    begin(module.net, cfg.start if checkpoint is None else None)
+    begin(module.net, cfg.start if checkpoint is None else None, data.inputs)
     callbacks = [restored := Restored(), *make_callbacks(cfg.callbacks)]
     step = None
     if checkpoint is not None:
@@ -145,12 +146,12 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     return result | {"stopped_by": saving.stopped_by}
 
 
-def begin(net: Any, start: str | None) -> None:
+def begin(net: Any, start: str | None, inputs: Inputs) -> None:
     """Begin with the weights of another net, where names and shapes agree."""
     from models.learning.transfer import begin_with
 
     if start:
-        taken = begin_with(net, start)
+        taken = begin_with(net, start, inputs)
         console.print(f"beginning with {taken} of {len(net.state_dict())} weights of {start}")
 
 

@@ -13,13 +13,15 @@ from data.game.board import Board
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Limits
 from models.answering import open as door
+from models.files.card import read_card, write_card
 from pipelines.engine import net_files
+from pipelines.engine.conditions import conditions_of
 from pipelines.engine.net_files import NetFiles, NoSuchNet, find_nets
 from pipelines.engine.options import ThinkerOptions
 from pipelines.engine.thinkers import ThinkerMaker, open_search, options_of
 from pipelines.matches.contestants import own_settings, short_name
 from pipelines.shell.options import OptionError
-from tests.support.net_files import DUAL, write_nets
+from tests.support.net_files import DUAL, write_net, write_nets
 from tests.support.tiny_nets import SIZE, random_positions, tiny_net, write_checkpoint
 
 WITHOUT = {"rollout": "none", "tree": "none", "engine": "fp32", "threads": 1}
@@ -184,6 +186,18 @@ def test_a_checkpoint_that_takes_no_ranks_is_named_when_it_is_opened(tmp_path: P
     makes = ThinkerMaker(policy_only(policy=str(path), rank="5k"), print)
     with pytest.raises(NoSuchNet, match=r"rank=5k: \S+a\.ckpt takes no rank"):
         makes(SIZE)
+
+
+def test_options_replace_only_what_they_say_of_what_a_card_assumes(tmp_path: Path) -> None:
+    card = Conditions(own_rank=9, opponent_rank=8, source=2, year=2020)
+    assert conditions_of(options(), card) == card
+    assert conditions_of(options(rank="5k"), card) == Conditions(-5, -5, 2, 2020)
+    assert conditions_of(options(year=1990), card) == Conditions(9, 8, 2, 1990)
+    assert conditions_of(options(source="kgs"), card) == Conditions(9, 8, 1, 2020)
+    path = write_net(tmp_path / "assuming.json", DUAL)
+    write_card(replace(read_card(path), assume={"own_rank": "9d", "source": "kgs"}), path)
+    makes = ThinkerMaker(policy_only(net=str(path), year=2015), print)
+    assert makes.open_net("policy").conditions == Conditions(own_rank=9, source=1, year=2015)
 
 
 def test_a_net_is_told_the_rank_of_both_players_and_says_so(nets: dict[str, Path]) -> None:

@@ -12,6 +12,7 @@ from data.features.uniform import (
     CONDITIONS,
     NO_KOMI,
     UNIFORM,
+    Conditions,
     Known,
     rank_codes,
     source_codes,
@@ -50,7 +51,7 @@ def all_inputs() -> list[Inputs]:
         Inputs(features, stored, chosen)
         for features in FEATURE_SETS.values()
         for stored in (1, 4, 12, features.planes, -1)
-        if stored <= features.planes
+        if stored <= features.planes and (not features.history or stored in (16, -1))
         for count in range(4)
         for chosen in combinations(UNIFORM, count)
     ]
@@ -84,6 +85,7 @@ def test_inputs_are_values_and_own_planes_come_first():
         ("own", "opponent", "moon"),
         ("black_to_play", "own", "opponent"),
         ("own:0", "opponent:0", "black_to_play"),
+        ("own:0", "own:1", "black_to_play"),
         (*ZERO17.plane_names, "komi"),
     ],
 )
@@ -99,7 +101,9 @@ def test_unknown_names_give_both_lists(names):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Inputs(ZERO17, 17), "planes=17: zero17 has 16"),
+        (lambda: Inputs(ZERO17, 17), "planes=17: zero17 has 16, and a net takes all"),
+        (lambda: Inputs(ZERO17, 2), "planes=2: zero17 has 16, and a net takes all"),
+        (lambda: Conditions.of({"year": 2055}), "year=2055: from 1800 to 2054, or unknown"),
         (lambda: Inputs(ALPHAGO48, 0), "planes=0"),
         (lambda: Inputs(ALPHAGO48, uniform=("moon",)), "moon: no such input"),
         (lambda: Inputs(ALPHAGO48, uniform=("komi", "komi")), "each input once"),

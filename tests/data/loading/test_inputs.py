@@ -246,6 +246,8 @@ def test_patterns_are_one_of_the_inputs(built: dict[str, str]) -> None:
         assert all(torch.equal(one[key], two[key]) for key in one)
         assert one["planes"].dtype == torch.int32 and not one["symmetry"].any()
     assert old.net_arguments() == new.net_arguments() == old.words.sizes()
+    more = {"planes": 48, "features": "alphago48"}
+    assert GoDataModule(built["zero18"], inputs="patterns", patterns=options, **more, **SMALL)
     with pytest.raises(Mistake, match="extras=komi: a net of patterns takes no planes"):
         GoDataModule(built["alphago48"], inputs="patterns", extras=["komi"])
 
@@ -254,7 +256,15 @@ def test_misfits_end_with_one_line(small: str, built: dict[str, str]) -> None:
     for options, words in (
         ({"features": "zero17"}, r"alphago48 \(own, opponent, empty, .*zero17 \(own, opponent\); "),
         ({"features": "go49"}, "features=go49: one of alphago48, zero17, zero18"),
-        ({"features": "zero17", "planes": 48}, "48 planes are asked .* its 16 of zero17"),
+        ({"features": "zero17", "planes": 48}, "48 planes are asked .* all 16 of zero17$"),
+        (
+            {"inputs": "replayed", "features": "zero17", "planes": 48},
+            "loader.features= names another set",
+        ),
+        (
+            {"inputs": "replayed", "features": "zero17", "planes": 2},
+            "2 planes are asked .* all 16 of zero17",
+        ),
         ({"extras": ["mood"]}, "mood: no such input"),
         ({"extras": ["komi", "komi"]}, "each input once"),
         ({"unknown": 1.5}, "unknown=1.5: a share, from 0 to 1"),

@@ -35,6 +35,7 @@ from models.files.interface import INPUT, OUTPUT, SIDE
 from models.files.open import from_checkpoint, open_weights
 from models.files.provenance import CHECKSUM, JUDGED
 from models.files.seal import seal
+from models.nets import build
 from pipelines import evaluate_model, export_model
 from pipelines.evaluating.nets import checksum_of
 from pipelines.shell.configuration import CONF
@@ -363,26 +364,58 @@ def test_what_no_convolution_feeds_is_not_in_int8():
     assert {"Cast", "Gather"} <= kinds and not {"Conv", "ReduceMax", "LogSoftmax"} & kinds
 
 
-def test_a_dual_net_without_the_answer_that_serves_training(made, tmp_path):
+@pytest.mark.parametrize(
+    "without",
+    [["policy"], ["value"], ["reply"], ["score"], ["value", "owner", "score"]],
+    ids=",".join,
+)
+def test_a_dual_net_without_some_answers_gives_the_others_as_before(made, tmp_path, without):
     how = [f"checkpoint={made['dual']}", "formats=[onnx,safetensors]", "parity=8", "batches=8"]
-    export(tmp_path, *how, "without=[reply]", "name=short")
+    written = export(tmp_path, *how, f"without=[{','.join(without)}]", "name=short")["card"]
     card, whole = read_card(tmp_path / "short.json"), read_card(made["out"] / "dual.json")
-    assert card.answers == ("policy", "value", "owner", "score") and card.weights < whole.weights
+    assert card.answers == tuple(name for name in ANSWERS if name not in without)
+    assert card.weights < whole.weights and tuple(written["parity"]["short.onnx"]) == card.answers
     assert card.made[CHECKSUM] == whole.made[CHECKSUM], "an evaluation of the whole net is its own"
     positions = asked(5)
     standard = given(open_net(made["dual"], engine="fp32", device="cpu").evaluate(positions))
-    del standard["reply"]
+    for name in without:
+        del standard[name]
     for engine in ("onnx", "fp32"):
         found = open_net(tmp_path / "short.json", engine=engine, device="cpu").evaluate(positions)
         check_close(Evaluation(**standard), found, int8=False)
-    for wrong, words in (
-        ("[wisdom]", "without=wisdom: the net has policy, value, owner"),
-        (f"[{','.join(ANSWERS)}]", "no answer is left"),
-    ):
-        with pytest.raises(ExportError, match=words):
-            export(tmp_path, *how, f"without={wrong}", "name=none")
-    with pytest.raises(ExportError, match="without=policy: the net has policy"):
-        export(tmp_path, f"checkpoint={made['policy']}", "without=[policy]", "name=none")
+
+
+@pytest.mark.parametrize(
+    ("kind", "without", "words"),
+    [
+        ("dual", "[owner]", "without=owner: value and score of this net are computed from owners"),
+        ("dual", "[owner,value]", "without=owner: score of this net"),
+        ("dual", "[wisdom]", "without=wisdom: the net has policy, value, owner"),
+        ("dual", f"[{','.join(ANSWERS)}]", "no answer is left"),
+        ("policy", "[policy]", "without=policy: the net has policy"),
+    ],
+)
+def test_answers_that_a_net_can_not_do_without_are_named(made, tmp_path, kind, without, words):
+    with pytest.raises(ExportError, match=words) as error:
+        export(tmp_path, f"checkpoint={made[kind]}", f"without={without}", "name=none")
+    assert "\n" not in str(error.value) and not list(tmp_path.iterdir())
+
+
+def test_files_are_compared_with_the_net_that_has_all_answers(made, tmp_path, monkeypatch):
+    """Not with the net that they were written from, which might have lost more than answers."""
+    truly = build.plain_net
+
+    def broken(net, card, *, without=()):
+        plain, arguments = truly(net, card, without=without)
+        if without:
+            with torch.no_grad():
+                plain.heads["policy"].hidden[0].weight.neg_()
+        return plain, arguments
+
+    monkeypatch.setattr(build, "plain_net", broken)
+    how = [f"checkpoint={made['dual']}", "formats=[safetensors]", "parity=32", "batches=8"]
+    with pytest.raises(ExportError, match=r"agrees with the net to .* in its policy"):
+        export(tmp_path, *how, "without=[reply]", "name=none")
 
 
 def test_what_to_assume_in_play_is_written_on_the_card(made, tmp_path):

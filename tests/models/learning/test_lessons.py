@@ -11,7 +11,7 @@ from data.base.errors import Mistake
 from data.features.evaluation import ANSWERS
 from models.learning.learner import Learner
 from models.learning.lesson_module import LessonModule, added, check_heads
-from models.learning.lessons import judge, lesson_of, lessons_of
+from models.learning.lessons import has_target, judge, lesson_of, lessons_of
 from models.learning.move_module import MoveModule
 from models.learning.optimizers import Muon
 from models.learning.value_module import ValueModule
@@ -125,16 +125,21 @@ def test_logged_means_do_not_depend_on_how_positions_fall_into_batches() -> None
 
 @pytest.mark.parametrize("loss", ["cross_entropy", "squared"])
 def test_a_distribution_of_one_move_is_that_move(loss: str) -> None:
-    lesson, batch = lesson_of("policy", {"loss": loss}), batch_of()
+    batch = batch_of()
     logits = module_of(EQUAL).eval().net(batch["planes"])["policy"]
-    sure = functional.one_hot(batch["move"], POINTS + 1).float()
-    moves, chances = (
-        judge(lesson, logits, each, top5=True) for each in (batch, {**batch, "policy": sure})
+    batch["policy"] = functional.one_hot(batch["move"], POINTS + 1).float()
+    lesson, of_all = (
+        lesson_of("policy", {"loss": loss, "target": target}) for target in ("move", "policy")
     )
+    moves, chances = (judge(each, logits, batch, top5=True) for each in (lesson, of_all))
     assert torch.allclose(moves.loss, chances.loss, atol=1e-6)
     assert moves.metrics.keys() == chances.metrics.keys()
-    sure[2:] = float("nan")
-    assert judge(lesson, logits, {**batch, "policy": sure}, top5=False).count == 2
+    batch["policy"][2:] = float("nan")
+    assert judge(of_all, logits, batch, top5=False).count == 2
+    # whether it is learned is said by the lesson, not by what the batch has
+    assert torch.equal(judge(lesson, logits, batch, top5=True).loss, moves.loss)
+    del batch["policy"]
+    assert not has_target(of_all, batch) and has_target(lesson, batch)
 
 
 def test_the_squared_loss_of_moves_is_that_of_all_chances() -> None:
@@ -150,6 +155,8 @@ def test_a_pass_as_move_needs_a_net_that_names_it() -> None:
     with pytest.raises(Mistake, match=r"passes as moves, and the net names none.*names_pass=true"):
         module.judge(batch, validating=False)
     sure = functional.one_hot(batch["move"], POINTS + 1).float()
+    told = {"policy": {"target": "policy"}}
+    module = module_of(told, heads=["policy"], names_pass=False)
     with pytest.raises(Mistake, match="give passes a chance"):
         module.judge({**batch, "policy": sure}, validating=False)
     sure[0] = sure[1] = functional.one_hot(torch.tensor(3), POINTS + 1)
@@ -208,6 +215,10 @@ def test_the_loss_of_zero_is_that_of_the_paper() -> None:
         ({"policy": float("nan")}, r"weight=nan: a number"),
         ({"winner": 1}, r"lessons\.winner: no such answer, there are policy, value"),
         ({"value": {"loss": "huber"}}, r"lessons\.value\.loss=huber: squared"),
+        ({"policy": {"target": "reply"}}, r"lessons\.policy\.target=reply: move or policy"),
+        ({"reply": {"target": "policy"}}, r"lessons\.reply\.target=policy: reply"),
+        ({"value": {"target": "move"}}, r"lessons\.value\.target=move: result or outcome"),
+        ({"owner": {"target": ["owner"]}}, r"lessons\.owner\.target=\['owner'\]: owner"),
         ({"value": {"wait": 1}}, r"lessons\.value\.wait: a lesson has weight, target and loss"),
         ({"policy": None}, r"there is none"),
     ],

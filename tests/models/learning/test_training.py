@@ -23,6 +23,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from data.dataset.file import DatasetFile
+from data.features.inputs import Inputs
 from models.files.checkpoint import CheckpointError, load_learner, read_checkpoint
 from models.files.open import load_net
 from models.files.seal import seal
@@ -281,7 +282,7 @@ def test_a_net_may_begin_with_the_tower_of_another(tmp_path: Path, dataset: Path
         }
         | {"planes": 49}
     )
-    begin_with(net, str(policy))
+    begin_with(net, str(policy), Inputs.of_count(49))
     stem, theirs = (
         net.state_dict()["tower.0.0.0.weight"],
         read_checkpoint(policy)["state_dict"]["net.tower.0.0.0.weight"],
@@ -295,14 +296,14 @@ def test_a_value_net_that_is_told_komi_may_begin_with_one_that_is_not(tmp_path: 
     """
     told, older = {**VALUE, "planes": 50, "owners": True}, {**VALUE, "owners": True}
     path = write_checkpoint(tmp_path / "older.ckpt", (net := tiny_net(older)[0]), older)
-    begin_with(begun := make_net(told), str(path))
+    begin_with(begun := make_net(told), str(path), Inputs.of_count(50))
     score = begun.state_dict()["head.score.weight"]
     assert (
         torch.equal(score[:, :1], net.state_dict()["head.score.weight"]) and not score[:, 1:].any()
     )
     begun = make_net({**told, "owners": False})
     before = begun.state_dict()["head.score.weight"].clone()
-    begin_with(begun, str(path))
+    begin_with(begun, str(path), Inputs.of_count(50))
     assert torch.equal(begun.state_dict()["head.score.weight"], before) and before.shape == (64, 1)
 
 
@@ -670,7 +671,7 @@ def test_an_ordinary_net_begins_as_the_symmetric_one_it_starts_from(
     path = tmp_path / "checkpoints" / "last.ckpt"
     symmetric, config = load_net(path)
     net = make_net({**config["model"]["net"], "symmetric": False})
-    begin_with(net, str(path))
+    begin_with(net, str(path), Inputs())
     planes = torch.randint(0, 2, (4, 48, 9, 9), dtype=torch.uint8)
     with torch.no_grad():
         assert torch.equal(
@@ -688,7 +689,7 @@ def test_a_value_net_names_moves_as_the_policy_net_did_and_goes_on_learning_them
     settings = ["model=value_resnet", "model.net.moves=true", "model.move_weight=1"]
     cfg = configured(*settings, f"dataset={dataset}", "size=9")
     net = make_net(OmegaConf.to_container(cfg.model.net, resolve=True))  # type: ignore[arg-type]
-    begin_with(net, str(path))
+    begin_with(net, str(path), Inputs.of_count(50))
     planes = torch.randint(0, 2, (4, 50, 9, 9), dtype=torch.uint8)
     with torch.no_grad():
         moves = net.to(memory_format=torch.channels_last).eval().all_answers(planes)[2]  # type: ignore[call-overload,operator]
@@ -821,7 +822,7 @@ def test_a_start_hands_moves_over_whatever_layers_there_are(tmp_path: Path, data
     path = tmp_path / "value" / "checkpoints" / "last.ckpt"
     learner, config = load_learner(path)
     net = make_net({**config["model"]["net"], "symmetric": False})
-    begin_with(net, str(path))
+    begin_with(net, str(path), Inputs.of_count(50))
     planes = torch.randint(0, 2, (4, 50, 9, 9), dtype=torch.uint8)
     with torch.no_grad():
         for one, other in zip(
@@ -831,7 +832,7 @@ def test_a_start_hands_moves_over_whatever_layers_there_are(tmp_path: Path, data
     # its head has 8 channels
     trained(tmp_path / "policy", dataset, "positions=160", "validate_every=160")
     with pytest.raises(StartError, match="has another width"):
-        begin_with(net, str(tmp_path / "policy" / "checkpoints" / "last.ckpt"))
+        begin_with(net, str(tmp_path / "policy" / "checkpoints" / "last.ckpt"), Inputs.of_count(50))
 
 
 @pytest.mark.parametrize(
