@@ -28,7 +28,7 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     from pipelines.ranking.nets import open_ranked
 
     net, path = open_ranked(options)
-    console.print(f"{path} ({net.face.name}), told {in_words(options.told())}", soft_wrap=True)
+    console.print(f"{path}: {net.face.name}, told {in_words(options.told())}", soft_wrap=True)
     began = time.monotonic()
     result = of_games(options, net) if options.game else of_dataset(options, net)
     result = {"net": path.name, **result}

@@ -14,7 +14,7 @@ takes no turn: it changes the position in place (`store_position` with k = 0).
 import numpy as np
 
 from data.base.jit import kernel
-from data.base.random_kernels import STEP
+from data.base.random_kernels import STEP, mix
 from data.game.board_kernels import VERTICES, WORDS
 
 POSITIONS = 8
@@ -57,12 +57,14 @@ def store_position(history, k, b):
 
 @kernel
 def history_key(history):
-    """A hash of all entries, uint64, for caches of answers."""
+    """A hash of all entries, uint64, for caches of answers.
+
+    Each word is mixed with all before it, by a step that can be undone and is not linear: no two
+    histories that differ in one word hash alike, and others only by chance.
+    """
     key = STEP
     for k in range(POSITIONS):
         for side in range(2):
             for w in range(WORDS):
-                # a rotation keeps the order of words; the rest spreads each bit
-                key = ((key << np.uint64(23)) | (key >> np.uint64(41))) ^ history[k, side, w]
-                key ^= (key << np.uint64(13)) ^ (key >> np.uint64(7))
+                key = mix(key ^ history[k, side, w]) + STEP
     return key

@@ -31,7 +31,7 @@ from data.features.evaluation import Evaluator
 from data.game.board import Board
 from data.game.coords import BLACK, PASS, to_gtp
 from data.records.record import GameRecord
-from mcts.play.commentary import score_lead
+from mcts.play.commentary import score_lead, score_source
 from mcts.play.dead_stones import judge, to_result
 from mcts.play.replay import walk
 from mcts.search.ask import ask
@@ -50,6 +50,7 @@ class Analysis:
     # the position after the last row's move; None if it was not reached
     end: Row | None = None
     complete: bool = False
+    scored_by: str | None = None  # who says scores: `net` or `rollouts`; None if there are none
 
 
 @dataclass
@@ -101,7 +102,8 @@ def analyse(
     ]
     for row, surprise in zip(rows, analyst.surprises, strict=False):
         row.update(surprise)
-    return Analysis(rows, analyst.candidates[: len(rows)], end, complete)
+    candidates = analyst.candidates[: len(rows)]
+    return Analysis(rows, candidates, end, complete, analyst.scored_by)
 
 
 def check_moves(record: GameRecord, komi: float, last: int) -> tuple[int, str]:
@@ -179,6 +181,7 @@ class Analyst:
         self.surprises: list[Row] = []  # of each move
         # of each position; none where the board was counted
         self.candidates: list[tuple[Candidate, ...]] = []
+        self.scored_by: str | None = None
 
     def judge(self, ply: int, board: Board) -> Judged:
         """Judge the position before move `ply + 1`.
@@ -195,6 +198,7 @@ class Analyst:
             return Judged(None, None, self.counted(board))
         report = self.think(board)
         self.candidates.append(report.candidates)
+        self.scored_by = self.scored_by or score_source(report)
         value, score = standing(report, board.to_play), score_lead(report, board.komi, BLACK)
         is_over = self.closing and ply == over
         row = self.counted(board) if is_over else make_row(board, report, value, score)

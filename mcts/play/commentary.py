@@ -139,6 +139,14 @@ def score_lead(report: Report, komi: float, to_play: int) -> float | None:
     return to_play * (float(report.owner.sum()) - komi)
 
 
+def score_source(report: Report) -> str | None:
+    """Return who says what `score_lead` returns: `net` or `rollouts`; None if nobody does."""
+    if report.score is None and report.owner is None:
+        return None
+    rolled = any(not math.isnan(c.rollout_value) for c in report.candidates)
+    return "rollouts" if report.score is None and rolled else "net"
+
+
 def lower_bound(candidate: Candidate) -> float:
     """Return the lower bound of the win rate's 95% interval, by a normal approximation.
 

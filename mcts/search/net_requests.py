@@ -66,6 +66,7 @@ class NetRequests:
         """Ask the policy net in any case, the value net if values are mixed in."""
         mixes_values = lam is not None and lam < 1
         self.asked = [kind for kind in self.queues if kind == POLICY or mixes_values]
+        self.tree.set_waiting(self.has(POLICY))
 
     def offer_room(self) -> None:
         """Tell the tree how many positions each net can still be asked for."""
@@ -79,11 +80,14 @@ class NetRequests:
 
     # --- asking
 
-    def submit(self) -> None:
-        """Ask the nets for what the tree wants; what is in a cache is applied at once."""
+    def submit(self) -> bool:
+        """Ask the nets for what the tree wants; what is in a cache is applied at once.
+
+        Returns whether the tree wanted anything.
+        """
         edges, kinds, keys = self.tree.take_wants()
         if not edges:  # as in most calls
-            return
+            return False
         random, done, komi = self.parts.random, self.parts.done, float(self.tree.head.komi)
         new: list[tuple[int, Request]] = []  # with the place of the want
         for k, (edge, kind, hashed) in enumerate(zip(edges, kinds, keys, strict=True)):
@@ -104,6 +108,7 @@ class NetRequests:
         if new:
             self.encode(new, kinds)
             self.hand_over(new, kinds)
+        return True
 
     def encode(self, new: Sequence[tuple[int, Request]], kinds: Sequence[int]) -> None:
         """Give requests their planes, those of one feature set at a time."""
@@ -161,6 +166,7 @@ class NetRequests:
         if not self.failed.issuperset(queue.kinds):
             self.failed.update(queue.kinds)
             self.errors.append(why)
+        self.tree.set_waiting(self.has(POLICY))
         self.cancel(queue.cancel(everything=True))
 
     def cancel_all(self) -> None:

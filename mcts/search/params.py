@@ -46,10 +46,10 @@ class SearchParams:
     fpu: str = "parent"
     # -2..2; taken off the Q of an untried move; larger tries fewer moves
     fpu_reduction: float = 0.0
-    # 0..1; prior of a pass in a game with as many moves as the board has points; less before
-    # a policy that names passes says it itself
+    # 0..1; prior of a pass in a game with as many moves as the board has points, and less in a
+    # younger game. A policy that names passes gives their prior itself
     pass_prior: float = 0.03
-    # 0..1; share of random numbers in the root's priors, drawn anew for each search; larger tries
+    # 0..1; share of Dirichlet noise in the root's priors, drawn anew for each search; larger tries
     # more moves that the policy thinks little of. AlphaZero learns with 0.25
     noise: float = 0.0
     # >= 0.1; they are Dirichlet-distributed, with alpha = this / the root's number of legal moves
@@ -74,7 +74,9 @@ class SearchParams:
     queue: int = 16
     # orientation in which a net sees a position: random, none, or mean (of all eight answers)
     symmetry: str = "random"
-    cache: int = 20_000  # >= 0; answers of each net that are remembered, 1.5 KB each for the policy
+    # >= 0; answers of each net that are remembered; on 19x19 1.5 KB each for the policy, and 0.7 KB
+    # more if the net names owners
+    cache: int = 20_000
     nodes: int = 50_000  # >= 1; positions with moves of their own in the store, 8 KB each on 19x19
     # seconds > 0; a net is given up if it is silent for so long and nothing else is in flight
     patience: float = 10.0

@@ -44,7 +44,10 @@ def make_report(
 
 
 def candidates_of(tree: Tree, colour: int, parent: float, valued: bool) -> list[Candidate]:
-    """The root's moves; an untried one gets the value of the position, `parent`."""
+    """The root's moves; an untried one gets the value of the position, `parent`.
+
+    Priors are shown without noise, and moves at once are not chosen by it.
+    """
     moves = tree.moves_of(ROOT).view(np.ndarray)
     edges = np.ascontiguousarray(moves["edge"])  # as the kernels are compiled for
     tried = edges > 0
@@ -63,7 +66,7 @@ def candidates_of(tree: Tree, colour: int, parent: float, valued: bool) -> list[
         colour * found["w_r"], found["n_r"], out=rollout_value, where=tried & (found["n_r"] > 0)
     )
     lines = [*tree.lines(edges[tried]), *[()] * int((~tried).sum())]  # the tried ones stand first
-    columns = (moves["move"], visits, moves["prior"], value, net_value, rollout_value)
+    columns = (moves["move"], visits, tree.clean_priors(), value, net_value, rollout_value)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [
         Candidate(point, count, prior, q, of_net, of_rollouts, (point, *line))

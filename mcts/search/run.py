@@ -72,12 +72,13 @@ class SearchRun:
     def run(self) -> None:
         self.begin_root()
         while self.searches and not self.is_over():
-            started = self.tree.started
+            started, wanted = self.tree.started, False
             for block, budget in self.blocks_to_fill():
                 self.tree.descend(block, budget)
                 self.tree.expand(block, self.parts.tree_policy)
-                self.evaluate(block)
-            idle = self.tree.started == started
+                wanted |= self.evaluate(block)
+            # what was wanted may have been in a cache: then there is something to start now
+            idle = self.tree.started == started and not wanted
             if idle and not self.in_flight():
                 break  # nobody is left who could answer
             self.back_up(wait=NAP if idle else 0)
@@ -86,14 +87,14 @@ class SearchRun:
             self.adjust_thresholds()
             self.tell_watcher()
 
-    def evaluate(self, block: Block) -> None:
-        """Hand the block to rollouts, and what the tree wants to nets."""
+    def evaluate(self, block: Block) -> bool:
+        """Hand the block to rollouts, and what the tree wants to nets; returns whether it does."""
         if self.workers and block.count and not self.tree.by_values:
             self.out += 1
             self.workers.submit(block)
         else:
             self.free.append(block)
-        self.nets.submit()
+        return self.nets.submit()
 
     def back_up(self, wait: float) -> None:
         """Back up whatever has come; if nothing has, wait up to so many seconds for it."""
@@ -285,15 +286,13 @@ class SearchRun:
     def about_points(self) -> tuple[np.ndarray | None, float | None]:
         """Owners of the points float32 [points] and Black's lead; None for what is not known.
 
-        Owners are the mean over this search's rollouts. Without rollouts they are what a net
-        answers for the root, and so is the lead.
+        Owners are the mean over this search's rollouts. As long as there are none they are what a
+        net answers for the root. The lead always is.
         """
+        found = self.nets.about_root()
         if self.workers is not None and self.rolled:
             total = self.workers.owners.sum(0)[vertices(self.tree.size)]
-            return np.asarray(np.clip(total / self.rolled, -1, 1), np.float32), None
-        if self.workers is not None and not self.tree.by_values:
-            return None, None
-        found = self.nets.about_root()
+            return np.asarray(np.clip(total / self.rolled, -1, 1), np.float32), found.score
         return None if found.owner is None else found.owner.astype(np.float32), found.score
 
     def statistics(self) -> dict[str, float]:

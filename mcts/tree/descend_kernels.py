@@ -14,7 +14,7 @@ from mcts.tree.backup_kernels import add_value, finish_terminal, take_back
 from mcts.tree.leaves_kernels import set_leaf
 from mcts.tree.reading_kernels import mean
 from mcts.tree.store_kernels import (
-    AWAITED,
+    ANSWERED,
     KNOWN,
     MAX_DEPTH,
     NONE,
@@ -89,7 +89,8 @@ def walk(store, path):
     """Walk from the root to a leaf, adding virtual loss; fills `path` with edges, returns how many.
 
     Asks the nets for priors and values of positions on the way that have been visited enough. Where
-    priors have to be awaited, nothing is started, and it returns 0.
+    priors have to be awaited, nothing is started, and it returns 0; so it does where the policy net
+    has no room now.
     """
     head = store.head[0]
     head.started += 1
@@ -102,7 +103,7 @@ def walk(store, path):
         if node.priors == PLACEHOLDER:
             want(store, node.parent, POLICY)
         answers_pass = node.passes == 1 and node.opened == 0  # by a pass, whatever the priors are
-        if head.waits and node.priors == AWAITED and not answers_pass:
+        if head.waits and node.priors != ANSWERED and not answers_pass:
             take_back(store, path[depth - np.uint64(1)])
             return np.uint64(0)
         k = best_move(store, n)

@@ -48,8 +48,12 @@ class RootNoise:
         moves["prior"] = (1 - self.share) * moves["prior"] + self.share * self.noise[which]
         self.is_on = True
 
+    def clean_priors(self, moves: np.ndarray) -> np.ndarray:
+        """Return the priors that the root's moves have without the noise."""
+        return np.asarray(self.clean[moves["move"]] if self.is_on else moves["prior"])
+
     def take_off(self, moves: np.ndarray) -> None:
         """Give the root's moves back the priors that they had before `put_on`."""
         if self.is_on:
-            moves["prior"] = self.clean[moves["move"]]
+            moves["prior"] = self.clean_priors(moves)
             self.is_on = False

@@ -61,7 +61,7 @@ HEAD = np.dtype(
         ("n_thr", np.float64),
         ("value_thr", np.float64),  # visits after which a value is asked for
         ("by_values", np.bool_),
-        ("waits", np.bool_),  # no simulation goes past a position whose priors are awaited
+        ("waits", np.bool_),  # no simulation goes past a position without priors of the net
         ("ko_rule", np.uint8),
         ("started", np.int64),  # simulations of this search
         ("finished", np.int64),

@@ -85,7 +85,6 @@ class Tree:
         self.head.n_vl = params.n_vl
         self.head.c_puct = params.c_puct
         self.head.notes = params.selection == "notes"
-        self.head.waits = params.wait_for_priors
         self.head.fpu_zero = params.fpu == "zero"
         self.head.fpu_reduction = params.fpu_reduction
         self.head.beta = params.beta
@@ -126,6 +125,10 @@ class Tree:
             self.known = False
         self.head.lam = lam
         self.head.by_values = self.by_values = by_values
+
+    def set_waiting(self, asked: bool) -> None:
+        """Set whether a policy net is asked; without one its priors would be awaited for ever."""
+        self.head.waits = asked and self.params.wait_for_priors
 
     def forget(self) -> None:
         self.known = False
@@ -348,6 +351,10 @@ class Tree:
     def moves_of(self, node: int) -> np.ndarray:
         """MOVE records of a node; the first `opened` have edges."""
         return reading.moves_of(self.store, node)
+
+    def clean_priors(self) -> np.ndarray:
+        """The priors of the root's moves without noise, float32, in the order of `moves_of`."""
+        return self.noise.clean_priors(self.moves_of(ROOT))
 
     def children(self, node: int) -> list[int]:
         """Edges of the moves that were tried."""

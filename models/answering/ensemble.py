@@ -7,7 +7,7 @@ import numpy as np
 
 from data.features.evaluation import POLICY, REPLY, Evaluation, Positions
 from data.features.uniform import Conditions
-from models.answering.inference import Inference
+from models.answering.inference import Net
 from models.files.card import NetFileError
 
 # The first so many symmetries of data/game/symmetry.py: each of these sets is a group.
@@ -18,17 +18,17 @@ class SymmetryEnsemble:
     """Shows the net each position in the first `count` symmetries and averages the answers.
 
     Of moves the probabilities are averaged, as in the paper, of all else the answers themselves.
-    `Positions.turns` have no effect.
+    `turns` have no effect.
     """
 
-    def __init__(self, net: Inference, count: int):
+    def __init__(self, net: Net, count: int):
         if count not in SYMMETRIES:
             raise NetFileError(f"symmetries={count}: one of {', '.join(map(str, SYMMETRIES))}")
         self.net = net
         self.count = count
         self.card = net.card
         self.name = f"{net.name}, {count} symmetries"
-        self.face = replace(net.face, name=self.name, obeys_turns=False)
+        self.face = replace(net.face, name=f"{self.card.name} ({self.name})", obeys_turns=False)
 
     def fits(self, size: int) -> bool:
         return self.net.fits(size)
@@ -45,7 +45,7 @@ class SymmetryEnsemble:
     def conditions(self, conditions: Conditions) -> None:
         self.net.conditions = conditions
 
-    def answer(self, planes: np.ndarray) -> Evaluation:
+    def answer(self, planes: np.ndarray, turns: np.ndarray | None = None) -> Evaluation:
         answers = (self.net.answer(planes, turn(k, len(planes))) for k in range(self.count))
         return last(means(answers))
 

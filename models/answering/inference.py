@@ -3,7 +3,7 @@
 `open_net` in `open.py` makes one. It is an `Evaluator` of `data/features/evaluation.py`, which
 tells what `Positions` and `Evaluation` hold.
 
-    net.face                    what it takes and gives
+    net.face                    its name (with the engine), what it takes and gives
     net.evaluate(positions)     positions as datasets and searches keep them, packed
     net.answer(planes, turns)   planes uint8 [batch, planes, size, size], as the card names them
     net.conditions              what to assume of games of which nothing is known: the ranks to
@@ -50,7 +50,7 @@ class Net(Protocol):
     def face(self) -> Face: ...
     def fits(self, size: int) -> bool: ...
     def evaluate(self, positions: Positions) -> Evaluation: ...
-    def answer(self, planes: np.ndarray) -> Evaluation: ...
+    def answer(self, planes: np.ndarray, turns: np.ndarray | None = None) -> Evaluation: ...
 
 
 class Inference:
@@ -63,7 +63,7 @@ class Inference:
         self.inputs = card.inputs
         self.planes = len(card.planes)
         self.conditions = card.conditions if conditions is None else conditions
-        self.face = face_of(card, self.inputs, engine.name)
+        self.face = face_of(card, self.inputs, f"{card.name} ({engine.name})")
 
     def fits(self, size: int) -> bool:
         """Whether it answers for boards of that size."""

@@ -103,8 +103,10 @@ def fit_temper(sums: np.ndarray, truth: np.ndarray, prior: np.ndarray | None = N
     """Return the temper under which the true ranks of these players are the likeliest.
 
     `truth` int [players] are indices of ranks. The logarithm of the chance of the true ranks is
-    concave in the temper, so its slope has one zero: sum of (of the true rank - expected). Where
-    the likelihoods tell nothing of ranks the temper is 0.
+    concave in the temper, so its slope has one zero at most: sum of (of the true rank - expected).
+
+    The temper is near 0 where the likelihoods are mere noise. It is `MOST` where ranks make hardly
+    any difference to the net, as to one that has not learned: then it means nothing.
     """
     low, high = 0.0, MOST
     for _ in range(HALVINGS):

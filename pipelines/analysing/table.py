@@ -25,7 +25,18 @@ TRUST = (
     "How far to trust it: the nets are young and misread fights and the ends of games; "
     "a cost below five per cent says little, and more thinking (seconds=) says more."
 )
-NO_SCORE = "No score: it is the mean of rollouts, and this search does without them."
+SCORED_BY = {
+    "rollouts": (
+        "score: who leads by how many points, the mean of rollouts less komi; "
+        "points: what the move took off its player's, "
+        "uncertain by about 8 at 150 simulations a move and by 2 at 1,500."
+    ),
+    "net": (
+        "score: who leads by how many points, as the net says of the position, komi counted; "
+        "points: what the move took off its player's."
+    ),
+}
+NO_SCORE = "No score: it comes from rollouts or a net that names it, and here is neither."
 
 Column = tuple[str, Callable[[Row], str]]
 
@@ -43,6 +54,7 @@ def figures(
         "result": record.result,
         "moves": analysis.rows,
         "end": analysis.end,
+        "scored_by": analysis.scored_by,
     }
     found["legend"] = [*SCALES, *legend(found)]
     return found
@@ -57,7 +69,7 @@ def share(value: float | None) -> str:
 
 
 def lead(score: float | None) -> str:
-    """Return such as B+3.5: a mean of rollouts always has one decimal."""
+    """Return such as B+3.5: unlike a counted result it always has one decimal."""
     return "" if score is None else f"{'B' if score > 0 else 'W'}+{abs(score):.1f}"
 
 
@@ -120,13 +132,7 @@ def legend(found: dict[str, Any]) -> list[str]:
             " cost: what the move took off its player's chance, below 0 the search had thought "
             "too little of it."
         )
-        texts.append(
-            "score: who leads by how many points, the mean of rollouts less komi; "
-            "points: what the move took off its player's, "
-            "uncertain by about 8 at 150 simulations a move and by 2 at 1,500."
-            if has(found, "score")
-            else NO_SCORE
-        )
+        texts.append(SCORED_BY.get(found["scored_by"], NO_SCORE))
     texts.append(
         "policy: how likely a move is to the policy net; rank: its place there; "
         "bits: surprise, -log2 of policy; preferred: the program's own choice, "

@@ -37,7 +37,7 @@ TOLD = {"rank": "own_rank", "year": "year", "source": "source"}
 
 
 class NoSuchNet(Mistake):
-    """The file of a net is missing, or is no net of the wanted kind."""
+    """The file of a net is missing, is no net of the wanted kind, or would not be used."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,15 @@ class NetFiles:
 def find_nets(options: ThinkerOptions) -> NetFiles:
     """Return the files of the nets; no net is opened.
 
-    Raises `NoSuchNet` for a missing file, and for a net of another kind where that can be told
-    without opening it.
+    Raises `NoSuchNet` for a missing file, for a net of another kind where that can be told
+    without opening it, for one that would not be used, and for a search without any values.
     """
     both = getattr(options, BOTH)
+    check_used(options)
     if both is not None and (path := path_of(both)):
         check_both(path)
     files = NetFiles(**{kind: net_path(kind, getattr(options, kind), both) for kind in SHIPPED})
+    check_valued(options.search, files)
     used = used_nets(options.search, files)
     for kind in SHIPPED:
         path = getattr(files, kind)
@@ -102,6 +104,28 @@ def used_nets(search: SearchParams, files: NetFiles) -> dict[str, bool]:
         "rollout": search.rollouts or by_nets,
         "tree": search.tree_policy,
     }
+
+
+def check_used(options: ThinkerOptions) -> None:
+    """Raise `NoSuchNet` if `net` is named beside nets that take both its places."""
+    both, others = getattr(options, BOTH), {kind: getattr(options, kind) for kind in EVALUATED}
+    if both is not None and None not in others.values():
+        beside = " and ".join(f"{kind}={other}" for kind, other in others.items())
+        raise NoSuchNet(
+            f"{BOTH}={both} would not be used beside {beside}; leave one of the three out"
+        )
+
+
+def check_valued(search: SearchParams, files: NetFiles) -> None:
+    """Raise `NoSuchNet` for a search by values alone without a value net.
+
+    Where a search uses neither rollouts nor values on purpose, the policy plays by itself.
+    """
+    if search.value_net and not search.rollouts and files.value is None:
+        raise NoSuchNet(
+            "this search has no rollouts and no value net, so nothing tells which moves are good: "
+            f"name a net that answers with values ({BOTH}= or value=), or search=policy_only"
+        )
 
 
 def check_kind(path: Path, kind: str) -> None:

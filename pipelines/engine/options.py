@@ -68,6 +68,14 @@ class GtpOptions(ThinkerOptions):
     name: str
     log: str | None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ponder and not self.search.keep_tree:
+            raise OptionError(
+                "ponder=true with search.keep_tree=false: what was thought on the opponent's time "
+                "would be forgotten; leave one of the two out"
+            )
+
 
 T = TypeVar("T", bound=ThinkerOptions)
 

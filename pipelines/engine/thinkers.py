@@ -33,9 +33,11 @@ WHOLE_GAME = 10_000  # turns
 
 # Names of things that take a second to import: a GTP engine answers before.
 if TYPE_CHECKING:
+    from data.features.evaluation import Evaluator
     from mcts.rollouts.policy import PolicyRollouts
     from mcts.search.protocols import Thinker
     from mcts.search.search import Search
+    from models.answering.inference import Net
 
 
 def open_search(
@@ -98,7 +100,7 @@ class ThinkerMaker:
         self.options = options
         self.files = find_nets(options)
         self.log = log
-        self.opened: dict[Path, Any] = {}
+        self.opened: dict[Path, Net] = {}
 
     def __call__(self, size: int) -> "Thinker":
         """Return a thinker that has everything compiled, so that no move of a game waits for it."""
@@ -120,7 +122,7 @@ class ThinkerMaker:
         compile_for(thinker, size)
         return thinker
 
-    def make_search(self, params: SearchParams, nets: dict[str, Any], size: int) -> "Search":
+    def make_search(self, params: SearchParams, nets: "dict[str, Net]", size: int) -> "Search":
         """Return a search; without trained weights, rollouts and placeholders are uniform."""
         from mcts.rollouts.replies_kernels import NO_REPLIES
         from mcts.rollouts.tree_policy import PatternPriors
@@ -139,15 +141,16 @@ class ThinkerMaker:
             tree_policy=priors,
         )
 
-    def make_policy_thinker(self, net: Any, size: int) -> "Thinker":
+    def make_policy_thinker(self, opened: "Net", size: int) -> "Thinker":
         from mcts.play.judgement import VARIED_TURNS
         from mcts.play.thinkers.policy import PolicyThinker
         from models.answering.ensemble import SymmetryEnsemble
 
         options = self.options
+        net: Evaluator = opened
         # a search has a parameter of its own for symmetries
         if options.symmetries != 1:
-            net = SymmetryEnsemble(net, options.symmetries)
+            net = SymmetryEnsemble(opened, options.symmetries)
         if self.files.policy != self.files.value:
             net = OnlyPolicy(net)
         # a player of some rank varies all game long, others only where games begin
@@ -175,19 +178,19 @@ class ThinkerMaker:
         )
         return PolicyRollouts(policy, mercy=options.mercy)
 
-    def policy_net(self, size: int) -> Any:
+    def policy_net(self, size: int) -> "Net | None":
         """Return the policy net alone, whatever the search uses; None if it does not fit."""
         net = self.open_net("policy")
         return net if net is not None and net.fits(size) else None
 
-    def fits(self, kind: str, net: Any, size: int) -> bool:
+    def fits(self, kind: str, net: "Net", size: int) -> bool:
         fits = bool(net.fits(size))
         if not fits:
             sizes = net.card.sizes()
             self.log(f"the {kind} net is for {sizes}, so {size}x{size} is played without it")
         return fits
 
-    def open_net(self, kind: str) -> Any:
+    def open_net(self, kind: str) -> "Net | None":
         """Return the policy or value net, None if it is missing; each file is opened once."""
         path: Path | None = getattr(self.files, kind)
         if path is None:
@@ -215,7 +218,7 @@ class ThinkerMaker:
         kinds = [kind for kind in EVALUATED if used[kind] and getattr(self.files, kind) == path]
         return f"{' and '.join(kinds) or 'policy'} net"
 
-    def check_told(self, opened: dict[str, Any]) -> None:
+    def check_told(self, opened: "dict[str, Net | None]") -> None:
         """Raise `NoSuchNet` if nothing takes what the options tell nets; for checkpoints, too."""
         files = dict.fromkeys(getattr(self.files, kind) for kind, net in opened.items() if net)
         check_takes(self.options, list(files), [self.opened[path].card.planes for path in files])

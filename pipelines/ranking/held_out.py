@@ -6,7 +6,7 @@ and ranks as common as in that split.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,13 @@ import numpy as np
 from data.dataset.file import DatasetFile
 from data.dataset.layout import DatasetError
 from data.features.evaluation import Evaluator
+from data.features.uniform import Known, source_codes
 from data.game.coords import BLACK
 from data.records.metadata import from_rank
 from models.judging.ranks import estimate, fit_temper, nearest, shares, steps
 from pipelines.evaluating.positions import PositionReader
 from pipelines.evaluating.told import log_likelihoods
-from pipelines.ranking.options import RankOptions
+from pipelines.ranking.options import RankOptions, sizes_of
 
 FEWEST = 20  # moves of a player; with less there is nothing to tell a rank from
 
@@ -46,6 +47,10 @@ def draw_sample(
 
     Calls `watch` with the number of positions done, and of all.
     """
+    if not net.face.fits(file.size):
+        raise DatasetError(
+            f"{file.path}: games of {file.size}x{file.size}, the net is for {sizes_of(net.face)}"
+        )
     games = choose_games(file, split, options)
     first_row = file.first_row
     rows = np.concatenate([np.arange(first_row[game], first_row[game + 1]) for game in games])
@@ -59,8 +64,9 @@ def draw_sample(
     watch(done, len(rows))
     for positions, labels in reader.batches(rows, options.batch_size):
         played = labels["move"] < file.size**2
+        told = replace(positions, known=told_of(positions.known, len(played), options))
         logs = log_likelihoods(
-            net, positions, np.where(played, labels["move"], 0), ranks, same_opponent=same
+            net, told, np.where(played, labels["move"], 0), ranks, same_opponent=same
         )
         player = place[labels["game"]], (labels["to_play"] != BLACK).astype(np.int64)
         np.add.at(sums, player, logs * played[:, None])
@@ -69,6 +75,15 @@ def draw_sample(
     known = np.stack([file.column(f"{name}_rank")[games] for name in ("black", "white")], 1)
     usable = (known != 0) & (moves >= FEWEST)
     return Sample(sums[usable], moves[usable], known[usable].astype(np.int64), len(games))
+
+
+def told_of(known: Known, count: int, options: RankOptions) -> Known:
+    """Return what is known of `count` positions, with the options' source and year, if any."""
+    if options.source is not None:
+        known = replace(known, source=np.repeat(source_codes([options.source]), count))
+    if options.year is not None:
+        known = replace(known, year=np.full(count, options.year, np.int16))
+    return known
 
 
 def choose_games(file: DatasetFile, split: str, options: RankOptions) -> np.ndarray:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from data.features.evaluation import Face
 from data.features.uniform import FIRST_YEAR, SOURCES
 from data.records.metadata import PROFESSIONAL, from_rank, to_rank
 from pipelines.shell.options import Above, AtLeast, Between, OptionError
@@ -57,6 +58,12 @@ class RankOptions:
         if len(found) < 2:
             raise OptionError(f"ranks={list(self.ranks)}: two or more, to choose from")
         return found
+
+
+def sizes_of(face: Face) -> str:
+    """Return the boards that a net answers for, such as `9x9`, or `5x5 to 19x19`."""
+    ends = dict.fromkeys((face.least, face.most))
+    return " to ".join(f"{size}x{size}" for size in ends)
 
 
 def ranks_of(text: str) -> list[int]:

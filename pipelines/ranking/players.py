@@ -16,7 +16,7 @@ from data.records.metadata import to_compensation
 from data.records.record import GameRecord
 from mcts.play.replay import walk
 from pipelines.evaluating.told import log_likelihoods
-from pipelines.ranking.options import RankOptions
+from pipelines.ranking.options import RankOptions, sizes_of
 
 COLOURS = {1: "Black", -1: "White"}
 
@@ -95,10 +95,7 @@ def game_likelihoods(
     """
     face = net.face
     if not face.fits(game.size):
-        raise RankError(
-            f"{game.source}: {game.size}x{game.size}, the net is for {face.least}x{face.least} "
-            f"to {face.most}x{face.most}"
-        )
+        raise RankError(f"{game.source}: {game.size}x{game.size}, the net is for {sizes_of(face)}")
     komi = 0.0 if np.isnan(game.komi) else float(game.komi)
     komi += to_compensation(game.handicap, game.rules)
     encoder = encoder_of(face.features)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from data.records.metadata import from_rank
-from models.judging.ranks import RankEstimate
+from models.judging.ranks import MOST, RankEstimate
 from pipelines.ranking.players import Player
 from pipelines.shell.console import ascii_only, console, make_table
 
@@ -107,7 +107,7 @@ def show_measured(result: dict[str, Any]) -> None:
         *(
             [
                 name,
-                f"{way['temper']:.3f}",
+                f"{way['temper']:.3f}" + (" (at its limit)" if at_limit(way) else ""),
                 f"{way['error']:.2f}",
                 f"{way['inside']:.0%}",
                 f"{way['width']:.1f}",
@@ -141,3 +141,14 @@ def show_measured(result: dict[str, Any]) -> None:
         f"{result['level']:.0%} interval",
         soft_wrap=True,
     )
+    if any(map(at_limit, result["ways"].values())):
+        console.print(
+            f"temper: no more than {MOST:g} is tried; at that limit the net hardly tells ranks "
+            "apart, and the estimates mean little",
+            soft_wrap=True,
+        )
+
+
+def at_limit(way: dict[str, Any]) -> bool:
+    """Return whether the temper is as large as it can get."""
+    return bool(way["temper"] > 0.999 * MOST)

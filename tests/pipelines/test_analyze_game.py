@@ -183,12 +183,27 @@ def test_the_score_and_the_points_lost(
         and "score: who leads" in shown
         and "No score" not in shown
     )
+    assert found["scored_by"] == "rollouts" and "the mean of rollouts" in shown
     text = (tmp_path / "out" / "a game.analysis.sgf").read_text()
     assert (
         "The move costs 40.0% and 8.1 points." in text
         and "score B+74.5." in text
         and "W: " not in text
     )
+
+
+def test_the_legend_says_that_a_net_names_the_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Scored(Known):
+        def think(self, board: Board, *others: Any, **more: Any) -> Report:
+            return replace(super().think(board, *others, **more), score=3.0)
+
+    monkeypatch.setattr(analyze_game.ThinkerMaker, "__call__", lambda self, size: Scored())
+    found = analyze_game.run(config(tmp_path))
+    assert found["scored_by"] == "net" and {row["score"] for row in found["moves"]} == {3.0}
+    legend = " ".join(found["legend"])
+    assert "as the net says" in legend and "rollouts less komi" not in legend
 
 
 @pytest.mark.usefixtures("known")

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hydra import compose, initialize_config_dir
 
+from data.base.errors import Mistake
 from data.features.evaluation import Positions
 from data.features.uniform import Conditions, Known
 from data.game.board import Board
+from data.game.coords import BLACK, WHITE
 from mcts.search.params import SearchParams
 from mcts.search.protocols import Limits
 from models.answering import open as door
@@ -17,9 +20,11 @@ from models.files.card import read_card, write_card
 from pipelines.engine import net_files
 from pipelines.engine.conditions import conditions_of
 from pipelines.engine.net_files import NetFiles, NoSuchNet, find_nets
-from pipelines.engine.options import ThinkerOptions
+from pipelines.engine.options import GtpOptions, ThinkerOptions, read_options
+from pipelines.engine.player import make_player
 from pipelines.engine.thinkers import ThinkerMaker, open_search, options_of
 from pipelines.matches.contestants import own_settings, short_name
+from pipelines.shell.configuration import CONF, plain
 from pipelines.shell.options import OptionError
 from tests.support.net_files import DUAL, write_net, write_nets
 from tests.support.tiny_nets import SIZE, random_positions, tiny_net, write_checkpoint
@@ -105,6 +110,44 @@ def test_a_net_without_the_answer_is_refused_before_it_is_opened(
     assert "\n" not in str(error.value)
 
 
+def test_net_beside_two_others_that_take_its_places_is_refused(nets: dict[str, Path]) -> None:
+    given = {name: str(nets[name]) for name in ("policy", "value")}
+    with pytest.raises(NoSuchNet, match=r"net=\S+ would not be used beside policy=\S+ and value="):
+        find_nets(options(net=str(nets["dual"]), **given))
+    find_nets(options(**given))
+
+
+@pytest.mark.parametrize("search", ["zero", "notes", "value_only"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"value": "none"},
+        {"net": "none"},
+        {"policy": "none", "value": "none"},
+        {"net": "none", "policy": "policy"},
+    ],
+)
+def test_a_search_without_any_value_is_refused(
+    search: str, given: dict[str, str], nets: dict[str, Path]
+) -> None:
+    chosen = {key: str(nets.get(name, name)) for key, name in given.items()}
+    words = [f"search={search}", *(f"{key}={name}" for key, name in chosen.items())]
+    for refused in (
+        lambda: find_nets(options(search=search, **chosen)),
+        lambda: open_search(SIZE, search=search, **WITHOUT, **chosen),
+        lambda: own_settings(words, "a"),
+    ):
+        with pytest.raises(Mistake, match="no rollouts and no value net") as error:
+            refused()
+        assert "\n" not in str(error.value)
+
+
+def test_searches_that_need_no_value_net_go_without(nets: dict[str, Path]) -> None:
+    for search in ("policy_only", "default", "uct", "rollouts_only", "puct_rollouts"):
+        find_nets(options(search=search, policy=str(nets["policy"]), value="none"))
+        find_nets(options(search=search, net="none"))
+
+
 # --- opened
 
 
@@ -121,6 +164,8 @@ def test_a_net_for_both_is_opened_once(
     assert makes.open_net("policy") is makes.open_net("value")
     assert opened == [nets["dual"]] and len(said) == 1
     assert said[0].startswith("policy and value net: ")
+    opened_net = makes.open_net("policy")
+    assert opened_net is not None and opened_net.face.name == f"dual ({opened_net.name})"
     makes = ThinkerMaker(options(net=str(nets["dual"]), value=str(nets["value"])), said.append)
     assert makes.open_net("policy") is not makes.open_net("value") and len(opened) == 3
     assert [text.partition(":")[0] for text in said[1:]] == ["policy net", "value net"]
@@ -250,3 +295,27 @@ def test_a_search_is_opened_with_one_net(nets: dict[str, Path]) -> None:
     report = search.think(Board(SIZE, komi=7.5), Limits(simulations=20))
     assert report.simulations >= 20 and not report.errors
     search.close()
+
+
+def test_rank_noise_and_temperature_go_with_a_search_of_nets_alone(nets: dict[str, Path]) -> None:
+    """A seed repeats the moves of `play_gtp.py search=zero`; another plays others only if told."""
+    given = [
+        "search=zero", f"net={nets['dual']}", "rank=3d", f"boardsize={SIZE}", "simulations=16",
+        "search.deterministic=true", "search.symmetry=none", "threads=1", "engine=fp32",
+        "rollout=none",
+    ]  # fmt: skip
+
+    def played(*more: str) -> list[int]:
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            chosen = read_options(GtpOptions, plain(compose("play_gtp", [*given, *more])))
+        said: list[str] = []
+        player = make_player(chosen, ThinkerMaker(chosen, said.append), said.append)
+        for turn in range(4):
+            player.genmove(WHITE if turn % 2 else BLACK)
+        player.close()
+        assert any(text.endswith("plays as 3d)") for text in said)
+        return [move for move, _ in player.board.moves]
+
+    assert played("seed=1") == played("seed=2")
+    for varied in (["search.noise=1"], ["temperature=1"]):
+        assert played(*varied, "seed=1") == played(*varied, "seed=1") != played(*varied, "seed=2")

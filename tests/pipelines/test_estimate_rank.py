@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from data.features.feature_set import ALPHAGO48, ZERO17
 from data.features.uniform import Known
 from data.records.metadata import from_rank, to_rank
 from data.records.sgf import ReadOptions, read_games
+from models.judging.ranks import MOST
 from pipelines import estimate_rank
 from pipelines.evaluating.told import NoRanks, check_told, log_likelihoods
 from pipelines.ranking import nets as ranked_nets
-from pipelines.ranking.held_out import choose_games
+from pipelines.ranking.held_out import Sample, choose_games, measure, told_of
 from pipelines.ranking.options import RankOptions, in_words, ranks_of
 from pipelines.ranking.players import game_likelihoods, players_of
+from pipelines.ranking.report import show_measured
 from pipelines.shell.configuration import CONF, plain
 from pipelines.shell.options import OptionError, read
 from tests.support.damage import script
@@ -224,6 +227,39 @@ def test_a_dataset_tells_how_far_off_estimates_are(
     plainly = run(*how, "fit=null", "temper=0.5")
     assert list(plainly["ways"]) == ["all ranks alike"]
     assert plainly["ways"]["all ranks alike"]["temper"] == 0.5
+
+
+def test_games_of_a_dataset_are_told_their_source_and_year_by_options() -> None:
+    known = Known(source=np.array([1, 3], np.uint8), year=np.array([2001, 0], np.int16))
+    assert told_of(known, 2, options()) is known
+    told = told_of(known, 2, options(source="fox", year=1990))
+    assert told.source is not None and told.source.tolist() == [2, 2]
+    assert told.year is not None and told.year.tolist() == [1990, 1990]
+
+
+def test_a_dataset_of_another_size_than_the_net_is_for_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = Ranked()
+    net.face = replace(net.face, least=19, most=19)
+    monkeypatch.setattr(ranked_nets, "open_net", lambda path, **how: net)
+    dataset = make_dataset(tmp_path, games=12)
+    with pytest.raises(Mistake, match="games of 9x9, the net is for 19x19"):
+        run(f"dataset={dataset}", "net=x.json")
+
+
+def test_a_temper_at_its_limit_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a net to which ranks make next to no difference, and always the right way."""
+    count = 20
+    rank = np.repeat([-9, 9], count)
+    sums = np.where(rank[:, None] == np.array([-9, 9]), 0.01, 0.0)
+    sample = Sample(sums, np.full(2 * count, 30), rank, count)
+    given = options(game=None, dataset="x.h5", ranks=["9k", "9d"])
+    result = measure(sample, sample, [-9, 9], given)
+    show_measured(result)
+    assert result["ways"]["all ranks alike"]["temper"] == pytest.approx(MOST)
+    shown = capsys.readouterr().out
+    assert "(at its limit)" in shown and "no more than 10 is tried" in shown
 
 
 @pytest.mark.slow

@@ -88,6 +88,12 @@ def test_the_script_refuses_wrong_settings_in_one_line(wrong: str) -> None:
     assert wrong.removeprefix("search.").encode() in errors
 
 
+def test_the_script_refuses_a_search_that_has_no_values() -> None:
+    out, errors = (process := start("search=zero")).communicate(b"genmove b\n", timeout=60)
+    assert process.returncode == 2 and out == b"" and errors.count(b"\n") == 1
+    assert b"no rollouts and no value net" in errors
+
+
 @pytest.mark.parametrize("wrong", [
     "search.c_puct=many", "search.queue=3", "search.nodes=1.5", "search.symmetry=some", "+search.lambda=1", "symmetries=3",
     "reply_share=2", "rollout_temperature=0", "temperature=-1", "mercy=-1", "search.threads=0", "seed=-1",
@@ -106,6 +112,15 @@ def test_what_a_search_cannot_do_is_said_before_it_begins(wrong: str) -> None:
         assert wrong.lstrip("+").split("=")[0].removeprefix("search.") in str(
             error.value
         ) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("given", [["search.keep_tree=false"], ["search=notes"]])
+def test_pondering_over_a_tree_that_is_not_kept_is_refused(given: list[str]) -> None:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        configs = [compose("play_gtp", [*given, f"ponder={word}"]) for word in ("true", "false")]
+    with pytest.raises(OptionError, match=r"ponder=true with search\.keep_tree=false"):
+        read_options(GtpOptions, plain(configs[0]))
+    read_options(GtpOptions, plain(configs[1]))
 
 
 @pytest.mark.parametrize("wrong", ["resign=5", "resign=-1.1", "lag=nan", "log=[5]"])

@@ -8,7 +8,6 @@ next.
 """
 
 import time
-from dataclasses import replace
 
 import numpy as np
 
@@ -30,16 +29,14 @@ from mcts.search.protocols import Candidate, HasNothing, Limits, Report, Watch
 
 PASS_PRIOR = 1e-3  # shown for a pass beside moves if the policy net has no output for it
 PASS_AT = -1  # place of the pass in priors
-NOTHING = Evaluation()
 
 
 class PolicyThinker(HasNothing):
-    """Choose by `policy`; the optional `value` net only tells how the game stands."""
+    """Choose by the moves of a net; what else it answers only tells how the game stands."""
 
     def __init__(
         self,
         policy: Evaluator | None,
-        value: Evaluator | None = None,
         *,
         temperature: float = 0.0,
         varied_moves: int = VARIED_TURNS,
@@ -48,7 +45,6 @@ class PolicyThinker(HasNothing):
         rollouts: Rollouts | None = None,
     ):
         self.policy = policy
-        self.value = value
         self.rollouts = rollouts  # not used here; `Player` finds dead stones with them
         self.temperature = temperature
         # turns of a game on 19x19 to which the temperature applies; fewer on smaller boards
@@ -61,7 +57,7 @@ class PolicyThinker(HasNothing):
     ) -> Report:
         """Return at once; of `limits` only `only` matters."""
         started = time.monotonic()
-        answers = self.ask(board)
+        answers = Evaluation() if self.policy is None else ask(self.policy, board)
         priors = self.priors(board, answers)
         moves = self.order(board, choose_from(board, sensible_moves(board), limits.only), priors)
         standing = float("nan") if answers.value is None else float(answers.value[0])
@@ -97,19 +93,6 @@ class PolicyThinker(HasNothing):
     def at_once(self, board: Board, seconds: float) -> Report:
         """Return one answer of the net, however long it takes: there is no quicker one here."""
         return self.think(board, Limits())
-
-    def ask(self, board: Board) -> Evaluation:
-        """Return what both nets answer; of owners and scores, the value net's come first."""
-        answers = NOTHING if self.policy is None else ask(self.policy, board)
-        if self.value is None or self.value is self.policy:
-            return answers
-        values = ask(self.value, board)
-        return replace(
-            answers,
-            value=values.value,
-            owner=answers.owner if values.owner is None else values.owner,
-            score=answers.score if values.score is None else values.score,
-        )
 
     def priors(self, board: Board, answers: Evaluation) -> np.ndarray:
         """Return chances float [points + 1], the pass last; illegal moves are not excluded."""

@@ -178,6 +178,23 @@ def test_a_history_that_is_remembered_is_that_of_the_board():
     assert not history.any()
 
 
+def test_histories_of_any_few_stones_hash_apart():
+    """One stone changes half of the hash's bits, and what it changes depends on the others."""
+    random = np.random.default_rng(1)
+    histories = np.zeros((4000, 8, 2, new_history().shape[2]), np.uint64)
+    bits = histories.view(np.uint8)
+    for k in range(1, len(bits)):
+        bits[k] = bits[k - 1] if k % 2 else 0
+        at = tuple(random.integers(0, n) for n in bits.shape[1:])
+        bits[(k, *at)] ^= np.uint8(1 << random.integers(0, 8))
+    keys = np.array([history_key(history) for history in histories], np.uint64)
+    assert len(np.unique(keys)) == len(np.unique(histories.reshape(len(histories), -1), axis=0))
+    changed = np.unpackbits((keys[1:] ^ keys[:-1]).view(np.uint8))
+    assert changed.mean() == pytest.approx(0.5, abs=0.01), "half of all bits change"
+    a, b = histories[1], histories[3]
+    assert history_key(a) ^ history_key(b) != history_key(a ^ b) ^ history_key(new_history())
+
+
 # --- rows of games in a dataset
 
 

@@ -22,7 +22,17 @@ from mcts.play.manners import Manners
 from mcts.play.player import Player
 from mcts.play.thinkers.policy import PolicyThinker
 from mcts.search.ask import ask
-from mcts.search.fakes import Broken, Bursts, FakePolicy, FakeValue, Late, Silent, Uneven, Wrapped
+from mcts.search.fakes import (
+    Broken,
+    Bursts,
+    FakeNet,
+    FakePolicy,
+    FakeValue,
+    Late,
+    Silent,
+    Uneven,
+    Wrapped,
+)
 from mcts.search.params import SearchParams
 from mcts.search.search import Search
 from tests.support.boards import scaled
@@ -80,7 +90,9 @@ def ask_all(lines: Iterator[str], talk: Talk) -> None:
 
 def attack_with_lines(count: int, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    thinker = PolicyThinker(FakePolicy({0: 0.3}), FakeValue(), seed=seed) if seed % 2 else None
+    thinker = (
+        PolicyThinker(FakeNet({0: 0.3}, lambda own, other: 0.0), seed=seed) if seed % 2 else None
+    )
     ask_all(damaged_lines(count, seed), Talk(thinker=thinker, agreed=seed % 3 != 0))
     assert not list(folder.iterdir())
 

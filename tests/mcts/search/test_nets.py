@@ -163,6 +163,45 @@ def test_simulations_wait_for_priors(params: dict, two: bool, make: Any) -> None
     assert checked > 5
 
 
+@pytest.mark.parametrize("lam", [0.0, 0.5])
+def test_priors_are_waited_for_where_the_policy_net_has_no_room(lam: float, make: Any) -> None:
+    """It is slow and takes four requests; yet every move is tried in the order of its priors."""
+    params = {**ZERO, "lam": lam, "rollouts": lam > 0, "queue": 4, "batch": 1}
+    given = {"policy": Late(FakePolicy(CHANCES), 0.003), "value": FakeValue(material)}
+    search = make(**given, **params, deterministic=False)
+    report = search.think(Board(5), Limits(simulations=200))
+    assert search.tree is not None and report.simulations == 200 and not report.errors
+    checked = 0
+    for node in range(int(search.tree.head.n_nodes)):
+        moves = search.tree.moves_of(node)
+        tried = moves["edge"] > 0
+        assert search.tree.store.nodes["priors"][node] == 2 or not tried.any()
+        assert (np.diff(moves["prior"][tried]) <= 1e-6).all()
+        checked += int(tried.sum() > 1)
+    assert checked > 3
+
+
+def test_where_no_policy_net_answers_nothing_is_waited_for(make: Any) -> None:
+    value, params = FakeValue(material), {**ZERO, "deterministic": False}
+    for search in (
+        make(value=value, **params),
+        make(policy=FakePolicy(), value=value, **params, policy_net=False),
+        make(policy=FakePolicy(least=9), value=value, **params),
+        make(policy=Broken(FakePolicy(), 3), value=value, **params),
+    ):
+        assert search.think(Board(5), Limits(simulations=60)).simulations == 60
+
+
+def test_answers_that_came_after_a_search_do_not_end_the_next_one(make: Any) -> None:
+    """What the tree waits for is in the cache when it is asked for: nothing else is in flight."""
+    search = make(net=FakeNet(CHANCES, material), **ZERO)
+    board = Board(5)
+    search.think(board, Limits(simulations=100))
+    nodes = search.tree.store.nodes
+    nodes["priors"][: int(search.tree.head.n_nodes)] = 0  # as if the search had ended before
+    assert search.think(board, Limits(simulations=50)).simulations == 50
+
+
 def test_a_net_that_never_answers_is_waited_for_until_patience_ends(make: Any) -> None:
     net = Silent(FakeNet(CHANCES, material))
     search = make(net=net, **{**ZERO, "rollouts": True, "lam": 0.5}, patience=0.2,
@@ -309,7 +348,7 @@ def test_owners_and_scores_are_seen_from_black(
     board.setup(black=[3, 4, 8], white=[20])
     board.to_play = to_play
     mine, theirs = (0.9, -0.8) if to_play == BLACK else (0.8, -0.9)
-    for thinker in (make(net=net, **ZERO), PolicyThinker(net, net)):
+    for thinker in (make(net=net, **ZERO), PolicyThinker(net)):
         report = thinker.think(board, Limits(simulations=30))
         assert report.owner is not None and report.owner.shape == (25,)
         assert report.owner[[3, 20]] == pytest.approx([mine, theirs], abs=1e-3)
@@ -317,9 +356,31 @@ def test_owners_and_scores_are_seen_from_black(
         assert (standing(report, board.to_play) or 0) > 0
     search = make(net=net, lam=0.5)  # with rollouts their mean comes first
     report = search.think(board, Limits(simulations=30))
-    assert report.owner is not None and report.score is None
+    assert report.owner is not None and report.score == 2
     assert not np.allclose(report.owner, make(net=net, **ZERO).think(
         board, Limits(simulations=5)).owner)  # fmt: skip
+
+
+def test_at_once_owners_are_the_nets_until_rollouts_are_played(make: Any) -> None:
+    net = FakeNet({}, material, owner=lambda own, other: own * 0.9 - other * 0.8)
+    search, board = make(net=net, lam=0.5), Board(5)
+    board.setup(black=[3, 4, 8], white=[20])
+    report = search.at_once(board, 1.0)
+    assert report.simulations == 0 and report.owner is not None
+    assert report.owner[[3, 20]] == pytest.approx([0.9, -0.8], abs=1e-3)
+
+
+def test_noise_moves_the_search_but_not_the_move_at_once_nor_shown_priors(make: Any) -> None:
+    board = Board(5)
+    plain = make(net=FakeNet(CHANCES, material), **ZERO).at_once(board, 1.0)
+    for seed in range(3):
+        search = make(net=FakeNet(CHANCES, material), **ZERO, noise=1.0, seed=seed)
+        for report in (search.at_once(board, 1.0), search.think(board, Limits(simulations=40))):
+            priors = {c.move: c.prior for c in report.candidates}
+            assert priors == pytest.approx({c.move: c.prior for c in plain.candidates})
+        assert search.at_once(board, 1.0).best.move == plain.best.move == 3
+        tried = {c.move for c in report.candidates if c.visits}
+        assert tried != {3, 12, 20}  # it searched by the noise
 
 
 def test_owners_are_known_after_moves_too(make: Any) -> None:
