@@ -366,7 +366,11 @@ def test_what_no_convolution_feeds_is_not_in_int8():
 
 @pytest.mark.parametrize(
     "without",
-    [["policy"], ["value"], ["reply"], ["score"], ["value", "owner", "score"]],
+    [
+        ["reply"],
+        ["value", "owner", "score"],
+        *(pytest.param([name], marks=pytest.mark.slow) for name in ("policy", "value", "score")),
+    ],
     ids=",".join,
 )
 def test_a_dual_net_without_some_answers_gives_the_others_as_before(made, tmp_path, without):
