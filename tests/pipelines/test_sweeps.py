@@ -163,6 +163,7 @@ def tiny(folder: Path, dataset: Path, *arguments: str, code: int = 0) -> str:
     return ended(command("train_model", *words), folder.parent, code)
 
 
+@pytest.mark.slow
 def test_joblib_runs_jobs_side_by_side_and_goes_on(tmp_path: Path, dataset: Path) -> None:
     """Lines say which job they are of, seeds come together in one row, and a name with spaces is a
     name.
@@ -200,6 +201,7 @@ def test_joblib_runs_jobs_side_by_side_and_goes_on(tmp_path: Path, dataset: Path
     assert "[0] job 0 is done: " in again and "[1] train: " in again and "2 done" in again
 
 
+@pytest.mark.slow
 def test_submitit_and_optuna_run_by_their_own_names(tmp_path: Path, dataset: Path) -> None:
     words = [
         "hydra/launcher=submitit_local",
