@@ -1,0 +1,1 @@
+"""Games of programs against themselves, many at once: begin with `games.py`."""
