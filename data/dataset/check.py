@@ -24,8 +24,14 @@ import numpy as np
 from data.base import digests
 from data.base.errors import first_line
 from data.dataset.columns import Column, Columns
-from data.dataset.games import Games
-from data.dataset.layout import FLAT_COLUMNS, GAME_COLUMNS, SETUP_COLUMNS, DatasetError
+from data.dataset.games import LONGEST, Games
+from data.dataset.layout import (
+    ADDED_COLUMNS,
+    FLAT_COLUMNS,
+    GAME_COLUMNS,
+    SETUP_COLUMNS,
+    DatasetError,
+)
 from data.dataset.positions import read_rows
 from data.dataset.rows import Rows, to_points
 from data.features.encoders import game_encoder_of
@@ -34,7 +40,7 @@ from data.game import symmetry
 from data.game.coords import BLACK, EMPTY, PASS, WHITE, to_gtp
 from data.game.legality_kernels import SOUND
 from data.records.identity import identity, opening_identity
-from data.records.record import GameRecord
+from data.records.record import EVERY_PLY, GameRecord
 from data.records.replay import Replayer, find_problem
 from data.records.splits import SPLITS, split_of
 
@@ -148,8 +154,11 @@ def check_games(rows: Rows) -> Problems:
         "setup_colour": [BLACK, WHITE, EMPTY],
         "value": [0, 1],
         "implicit_handicap": [0, 1],
+        "only_ply": range(EVERY_PLY, LONGEST),
     }
     for name, values in possible.items():
+        if name in ADDED_COLUMNS and name not in games:
+            continue
         yield from check_values(games[name], np.array(values))
     yield from check_setup(games)
     yield from check_splits(rows)
@@ -220,22 +229,25 @@ def check_splits(rows: Rows) -> Problems:
 def check_labels(rows: Rows) -> Problems:
     games = rows.file.games
     offset, first_row, winner = games["offset"][:], games["first_row"][:], games["winner"][:]
+    only = rows.file.column("only_ply")
     for a, z in blocks(offset):
         moves, colours = (games[name][offset[a] : offset[z]] for name in ("moves", "colours"))
-        played = np.arange(len(moves)) if rows.file.passes else np.flatnonzero(moves != PASS)
-        game = np.repeat(np.arange(a, z), np.diff(offset[a : z + 1]))[played]
+        game = np.repeat(np.arange(a, z), np.diff(offset[a : z + 1]))
+        ply = np.arange(offset[a], offset[z]) - offset[game]
+        wanted = (only[game] == EVERY_PLY) | (only[game] == ply)
+        played = np.flatnonzero(wanted & (rows.file.passes | (moves != PASS)))
+        game, ply = game[played], ply[played]
         wrong = np.flatnonzero(
             np.bincount(game - a, minlength=z - a) != np.diff(first_row[a : z + 1])
         )
         for k in wrong + a:
             count = first_row[k + 1] - first_row[k]
-            what = "moves" if rows.file.passes else "moves that are no pass"
-            yield f"game {k} has {count} rows, but another number of {what}"
+            yield f"game {k} has {count} rows, but another number of {what_has_rows(rows, only[k])}"
         if len(wrong):
             continue  # rows and moves of this block can't be laid side by side
         expected = {
             "game": game,
-            "ply": played + offset[a] - offset[game],
+            "ply": ply,
             "to_play": colours[played],
             "outcome": colours[played] * winner[game],
         }
@@ -250,6 +262,13 @@ def check_labels(rows: Rows) -> Problems:
                 yield f"row {first + k}: {name} is {found[k]}, the game says {values[k]}"
         if rows.plain:
             yield from check_actions(rows, first, first + len(played) * rows.copies)
+
+
+def what_has_rows(rows: Rows, only_ply: int) -> str:
+    """What a game has rows for."""
+    if only_ply != EVERY_PLY:
+        return f"moves at ply {only_ply}"
+    return "moves" if rows.file.passes else "moves that are no pass"
 
 
 def check_actions(rows: Rows, first: int, stop: int) -> Problems:

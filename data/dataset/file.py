@@ -26,6 +26,7 @@ from data.dataset.layout import (
     SCHEMA,
     SETUP_COLUMNS,
     DatasetError,
+    added_column,
 )
 from data.features.feature_set import ALPHAGO48, FEATURE_SETS, FeatureSet
 from data.features.uniform import Known, source_codes
@@ -153,7 +154,7 @@ class DatasetFile:
         """A column of games, or a part of it; text comes as an array of str."""
         games = self.games
         if name in ADDED_COLUMNS and name not in games:
-            return np.full(self.game_count, "", object)[first:stop]
+            return added_column(name, self.game_count)[first:stop]
         column = games[name]
         if column.dtype.kind != "O":
             return column[first:stop]

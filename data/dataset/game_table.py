@@ -16,6 +16,7 @@ from data.dataset.layout import (
     GAME_COLUMNS,
     SETUP_COLUMNS,
     TEXT,
+    added_column,
     create_column,
 )
 from data.game.coords import PASS
@@ -57,7 +58,7 @@ def read(group: h5py.Group, first: int = 0, stop: int | None = None) -> Table:
     table: Table = {}
     for name in GAME_COLUMNS:
         if name in ADDED_COLUMNS and name not in group:
-            table[name] = np.full(stop - first, "", object)
+            table[name] = added_column(name, stop - first)
             continue
         column = group[name]
         table[name] = (

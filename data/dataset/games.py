@@ -37,6 +37,7 @@ class Games:
         self.setup_ply, self.setup_point, self.setup_colour = (flat[name] for name in SETUP_COLUMNS)
         self.offset = file.offsets("offset", "moves")
         self.setup_offset = file.offsets("setup_offset", "setup_ply")
+        self.only_ply = file.column("only_ply")
         self.boards = new_boards(1, self.size)
         self.check()
 
@@ -122,7 +123,7 @@ class Games:
             )
 
     def record(self, game: int) -> GameRecord:
-        return GameRecord(*self.game(game))
+        return GameRecord(*self.game(game), only_ply=int(self.only_ply[game]))
 
     def illegal(self, game: int) -> DatasetError:
         """What to raise for a game that can't be replayed."""

@@ -11,7 +11,8 @@
       first_row    int64 (g+1)  game i has the rows first_row[i]:first_row[i+1] of positions
       ...                       a column for each entry of GAME_COLUMNS
     positions/                  one row a move, in the order of games and plies; a pass has a row
-                                only if the attribute `passes` is true
+                                only if the attribute `passes` is true; a game with `only_ply` has
+                                that one row
       planes       uint8 (n, points, 6)
                                 Zstandard; bit 7 - p % 8 of byte p // 8 of a point is plane p; the
                                 attribute `feature_set` names the planes, `alphago48` where it is
@@ -45,6 +46,7 @@ import numpy as np
 
 from data.base.errors import Mistake
 from data.features.feature_set import ALPHAGO48, FeatureSet
+from data.records.record import EVERY_PLY
 
 SCHEMA = 1
 CHUNK = 256  # positions; one chunk is what the loader reads at once
@@ -74,8 +76,10 @@ GAME_COLUMNS: dict[str, Any] = {
     "source": TEXT,  # archive and member
     "cut": TEXT,  # why the game ends before its record does, '' if it does not
     "server": TEXT,  # where it was played: see records/metadata/server.py, '' if unknown
+    "only_ply": np.int16,  # the one ply that has a row; -1: every move has one
 }
-ADDED_COLUMNS = ("server",)  # texts that older files lack: they read as ''
+# columns that older files lack, and what they read as
+ADDED_COLUMNS: dict[str, Any] = {"server": "", "only_ply": EVERY_PLY}
 POSITION_COLUMNS = {
     "move": np.int16,
     "outcome": np.int8,
@@ -99,6 +103,12 @@ class DatasetError(Mistake):
 
 def planes_filter(level: int) -> Any:
     return hdf5plugin.Zstd(clevel=level)
+
+
+def added_column(name: str, games: int) -> np.ndarray:
+    """One of `ADDED_COLUMNS` as files read that lack it."""
+    dtype = GAME_COLUMNS[name]
+    return np.full(games, ADDED_COLUMNS[name], object if dtype is TEXT else dtype)
 
 
 def column_filter() -> Any:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+EVERY_PLY = -1
+
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:
@@ -40,6 +42,8 @@ class GameRecord:
     first: int = 0  # who is to play in a record without moves: +1, -1, or 0: unknown
     # why the main line ends before the record does ('' if it does not), e.g. 'unreadable move'
     cut: str = ""
+    # The one ply whose position has a row in a dataset, EVERY_PLY: all have one.
+    only_ply: int = EVERY_PLY
     # What was put right in the file to read it ('' if nothing was), a key of build_report.MENDED.
     # No part of the game.
     mended: str = field(default="", repr=False, compare=False)

@@ -11,7 +11,7 @@ import numpy as np
 from data.game.board_kernels import new_boards
 from data.game.coords import MAX_SIZE, PASS, to_gtp
 from data.records import replay_kernels as kernels
-from data.records.record import GameRecord, Rejected
+from data.records.record import EVERY_PLY, GameRecord, Rejected
 from data.records.replay_kernels import Moves
 
 REASONS = {
@@ -114,9 +114,10 @@ def cut(record: GameRecord, moves: int, why: str) -> GameRecord:
 def row_plies(record: GameRecord, passes: bool = False) -> np.ndarray:
     """The plies of the positions that the game gives, int64: those of its moves.
 
-    With `passes` those of its passes, too.
+    With `passes` those of its passes, too. A game with `only_ply` gives no other.
     """
-    return np.arange(len(record.moves)) if passes else np.flatnonzero(record.moves != PASS)
+    plies = np.arange(len(record.moves)) if passes else np.flatnonzero(record.moves != PASS)
+    return plies if record.only_ply == EVERY_PLY else plies[plies == record.only_ply]
 
 
 def count_positions(record: GameRecord, passes: bool = False) -> int:
