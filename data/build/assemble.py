@@ -14,8 +14,7 @@ import numpy as np
 
 from data.base import interrupts
 from data.base.version import version
-from data.build.manifest import describe
-from data.build.options import BuildOptions
+from data.build.options import FileOptions
 from data.build.parts import Progress
 from data.build.plan import Plan
 from data.build.work_folder import WorkFolder
@@ -25,14 +24,15 @@ from data.hdf5.new_file import new_file
 
 
 def assemble(
-    options: BuildOptions,
+    options: FileOptions,
     plan: Plan,
     encoded: list[Path],
+    config: dict[str, Any],
     sources: Any,
     folder: WorkFolder,
     progress: Progress,
 ) -> None:
-    """Write the file; `sources` are those of the manifest."""
+    """Write the file; it says `config` and the `sources` of the manifest about itself."""
     splits = plan.bounds()
     first_row = plan.first_row.tolist()
     rows = {name: (first_row[a], first_row[z]) for name, (a, z) in splits.items()}
@@ -42,11 +42,11 @@ def assemble(
             new.file,
             size=options.size,
             layout=options.layout,
-            config=describe(options),
+            config=config,
             sources=sources,
             version=version(),
             features=options.features,
-            passes=options.games.passes,
+            passes=options.passes,
         )
         new.file.attrs["split_games"] = json.dumps(splits)
         new.file.attrs["split_rows"] = json.dumps(rows)

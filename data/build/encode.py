@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 from data.base import interrupts
-from data.build.options import BuildOptions
+from data.build.options import FileOptions
 from data.build.parts import Progress, make_missing
 from data.build.plan import Plan
 from data.build.work_folder import WorkFolder
@@ -50,13 +50,13 @@ class EncodeTask:
 
 
 def encode_positions(
-    options: BuildOptions, plan: Plan, dropped: int, folder: WorkFolder, progress: Progress
+    options: FileOptions, plan: Plan, dropped: int, folder: WorkFolder, progress: Progress
 ) -> list[Path]:
     """Return the parts of positions in the order of rows.
 
     `dropped` is how many games were left out, for those who watch.
     """
-    rows = options.parts.rows
+    rows = options.rows
     paths = [folder.positions(k) for k in range(-(-plan.positions // rows))]
     tasks = (encode_task(options, plan, path, k * rows) for k, path in enumerate(paths))
 
@@ -70,8 +70,8 @@ def encode_positions(
     return paths
 
 
-def encode_task(options: BuildOptions, plan: Plan, path: Path, first_row: int) -> EncodeTask:
-    stop_row = min(first_row + options.parts.rows, plan.positions)
+def encode_task(options: FileOptions, plan: Plan, path: Path, first_row: int) -> EncodeTask:
+    stop_row = min(first_row + options.rows, plan.positions)
     first = int(np.searchsorted(plan.first_row, first_row, side="right")) - 1
     stop = int(np.searchsorted(plan.first_row, stop_row, side="left"))
     return EncodeTask(
@@ -87,7 +87,7 @@ def encode_task(options: BuildOptions, plan: Plan, path: Path, first_row: int) -
         level=options.level,
         chunk=min(CHUNK, plan.positions),
         features=options.features,
-        passes=options.games.passes,
+        passes=options.passes,
     )
 
 

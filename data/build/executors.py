@@ -1,8 +1,10 @@
 """Run tasks in this process, in processes of this machine, or on a Dask cluster: `run`.
 
 Results come in any order. Tasks are drawn from their iterator only a little ahead of the work, so
-memory does not grow with their number. The function and the tasks must be picklable. A worker
-process that loses its parent ends.
+memory does not grow with their number. A task may be None: nothing is to be done until another
+result is there, and then the iterator is asked again. So an iterator that knows what has come may
+end as soon as there is enough. The function and the tasks must be picklable. A worker process that
+loses its parent ends.
 """
 
 import contextlib
@@ -76,7 +78,18 @@ def run(
 def run_here(function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
     for task in tasks:
         interrupts.check()
-        yield function(task)
+        if task is not None:
+            yield function(task)
+
+
+def draw(waiting: Iterator[Any], most: int) -> Iterator[Any]:
+    """Yield tasks, at most so many, until there is none now."""
+    for _ in range(most):
+        interrupts.check()
+        task = next(waiting, None)
+        if task is None:
+            return
+        yield task
 
 
 def run_in_processes(
@@ -93,11 +106,7 @@ def run_in_processes(
     running: set[Any] = set()
     try:
         while True:
-            while len(running) < executor.count() * AHEAD:
-                interrupts.check()
-                task = next(waiting, None)
-                if task is None:
-                    break
+            for task in draw(waiting, executor.count() * AHEAD - len(running)):
                 # the pool starts a process when there is work for it
                 with interrupts.kept_from_children():
                     running.add(pool.submit(function, task))
@@ -158,18 +167,19 @@ def run_on_dask(
         ) from None
     waiting = iter(tasks)
     with client, only_errors("distributed.client"):
-        workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-        first = [
-            client.submit(function, task, pure=False)
-            for _, task in zip(range(workers * AHEAD), waiting, strict=False)
-        ]
-        collected = as_completed(first)
+        most = AHEAD * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+        collected = as_completed()
+
+        def submit(room: int) -> None:
+            for task in draw(waiting, room):
+                collected.add(client.submit(function, task, pure=False))
+
+        submit(most)
         try:
             for future in as_they_come(client, collected, say):
                 yield future.result()
                 future.release()
-                if (task := next(waiting, None)) is not None:
-                    collected.add(client.submit(function, task, pure=False))
+                submit(most - collected.count())
         except KilledWorker as error:
             why = first_line(error)
             raise ExecutorError(

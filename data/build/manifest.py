@@ -8,7 +8,7 @@ again.
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -31,15 +31,15 @@ NOT_IN_RESULT = (*NOT_IN_MANIFEST, "parts")
 
 
 def make_manifest(options: BuildOptions, sources: list[Source]) -> Manifest:
-    """All that the parts depend on."""
-    return {
-        "schema": SCHEMA,
-        "config": without(describe(options), NOT_IN_MANIFEST),
-        "sources": [
-            {"label": source.label, "sha256": find.hash_source(source)} for source in sources
-        ],
-        "code": hash_code(),
-    }
+    """All that the parts of a build from archives depend on."""
+    hashes = [(source.label, find.hash_source(source)) for source in sources]
+    return compose(without(describe(options), NOT_IN_MANIFEST), hashes, hash_code())
+
+
+def compose(config: dict[str, Any], sources: list[tuple[str, str]], code: str) -> Manifest:
+    """A manifest; `sources` are labels with the hashes of what they name."""
+    listed = [{"label": label, "sha256": digest} for label, digest in sources]
+    return {"schema": SCHEMA, "config": config, "sources": listed, "code": code}
 
 
 def describe(options: BuildOptions) -> dict[str, Any]:
@@ -64,10 +64,15 @@ def without(config: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 @cache
 def hash_code() -> str:
-    """A hash of every module that a build may use."""
+    """A hash of every module that a build from archives may use."""
+    return hash_files(code_files(), PACKAGE)
+
+
+def hash_files(paths: Iterable[Path], folder: Path) -> str:
+    """A hash of files in a folder: their names there, and their contents."""
     digest = hashlib.sha256()
-    for path in code_files():
-        name = path.relative_to(PACKAGE).as_posix()
+    for path in paths:
+        name = path.relative_to(folder).as_posix()
         digest.update(name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 

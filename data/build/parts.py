@@ -1,6 +1,7 @@
 """Parts: the files of finished work in a build's work folder, whole or not there.
 
-    games       made by step 1 from the bytes of some files        see `read.py`
+    games       made by step 1, from the bytes of some files       see `read.py`
+                or from games that were played for it              see `games_part.py`
     positions   made by step 3, a range of rows of the whole file  see `encode.py`
 
 A part carries a hash of what it was made from (`made_from`). A build makes only the parts that an
@@ -42,7 +43,7 @@ AnyTask = TypeVar("AnyTask", bound=Task)
 def make_missing(
     executor: Executor,
     make: Callable[[AnyTask], Any],
-    tasks: Iterable[AnyTask],
+    tasks: Iterable[AnyTask | None],
     count: Callable[[AnyTask], Any],
     report: Callable[[Any, bool], None],
     progress: Progress,
@@ -50,12 +51,13 @@ def make_missing(
     """Make the parts that are missing.
 
     Every part is reported once, with its counts and whether it was found: `make` returns the
-    counts of a new part, `count` those of one that an earlier run has left.
+    counts of a new part, `count` those of one that an earlier run has left. A task may be None,
+    see `executors.py`.
     """
 
-    def missing() -> Iterator[AnyTask]:
+    def missing() -> Iterator[AnyTask | None]:
         for task in tasks:
-            if is_finished(task, progress):
+            if task is not None and is_finished(task, progress):
                 report(count(task), True)
             else:
                 yield task

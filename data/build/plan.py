@@ -19,7 +19,7 @@ import numpy as np
 from data.base import interrupts
 from data.base.atomic import DiskFull
 from data.base.text import count_of
-from data.build.options import BuildOptions
+from data.build.options import FileOptions
 from data.build.parts import Progress
 from data.build.report import Rejects
 from data.build.work_folder import WorkFolder
@@ -77,11 +77,11 @@ class Plan:
         return digest.hexdigest()
 
 
-def make_plan(parts: list[Path], options: BuildOptions, progress: Progress) -> tuple[Plan, Rejects]:
-    """Return the plan, and the counts of what is left out."""
+def make_plan(parts: list[Path], most: int | None, progress: Progress) -> tuple[Plan, Rejects]:
+    """Return the plan, and the counts of what is left out; `most` games of each source are kept."""
     rejects = Rejects()
     games, labels, made_from = read_parts(parts, rejects)
-    first, full = choose(games, options.games.filters.games_per_source)
+    first, full = choose(games, most)
     copies = first != np.arange(len(first))
     rejects.add_duplicates(parts, games, np.flatnonzero(copies), first)
     rejects.add_full(labels, games["label"][full])
@@ -156,7 +156,7 @@ def choose(games: dict[str, np.ndarray], most: int | None) -> tuple[np.ndarray, 
     return first, full
 
 
-def check_space(options: BuildOptions, plan: Plan, folder: WorkFolder, progress: Progress) -> None:
+def check_space(options: FileOptions, plan: Plan, folder: WorkFolder, progress: Progress) -> None:
     """Tell how large the file will be. Raises `DiskFull` now if the disk can't hold it."""
     scale = options.size**2 / 361
     share = options.features.planes / ALPHAGO48.planes

@@ -5,35 +5,25 @@ A part holds the legal and wanted games as columns, and the rejects. To start re
 """
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import h5py
-import numpy as np
 
 from data.base import interrupts
+from data.build.games_part import Counts, PartOfGames, read_counts, write_part
 from data.build.manifest import Manifest
-from data.build.options import BuildError, BuildOptions, GameOptions, ValueOptions
+from data.build.options import BuildError, BuildOptions, GameOptions
 from data.build.parts import Progress, make_missing
 from data.build.work_folder import WorkFolder
-from data.dataset import game_table
-from data.hdf5.new_file import new_file
-from data.records.filters import refusal, result_kind
-from data.records.identity import identity, opening_identity
+from data.records.filters import refusal
 from data.records.record import GameRecord, Rejected
-from data.records.replay import Replayer, count_positions
+from data.records.replay import Replayer
 from data.records.sgf import read_games
-from data.records.splits import split_of
 from data.sources import find
 from data.sources.find import Source
 from data.sources.guard import Member, ReadStats
 
 BYTES_A_PART = 8 << 20  # of SGF; a part ends at this or at PartSizes.files, whichever comes first
-
-Counts = dict[str, int]  # games, positions and rejects of a part
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,30 +138,14 @@ def confirm_sources(options: BuildOptions, sources: list[Source], manifest: Mani
 def read_part(task: ReadTask) -> Counts:
     """Make a part of games."""
     games, origins, rejects = read_wanted(task)
-    positions = np.array([count_positions(game, task.options.passes) for game in games], np.int32)
-    counts = {"games": len(games), "positions": int(positions.sum()), "rejects": len(rejects)}
-    labels = list(dict.fromkeys(label for label, _ in task.members))
-    numbers = {label: number for number, label in enumerate(labels)}  # for games_per_source
-    refused = [[reject.reason, reject.detail, reject.source] for reject in rejects]
-    mended = [[game.mended, game.source] for game in games if game.mended]
-    with new_file(task.path) as new:
-        table = game_table.from_records(games, describe(games, task.options))
-        game_table.write(new.file.create_group("games"), table)
-        new.file["positions"] = positions
-        new.file["label"] = np.array([numbers[label] for label in origins], np.int32)
-        for name, entries in (("rejects", refused), ("mended", mended)):
-            new.file[name] = np.frombuffer(json.dumps(entries).encode(), np.uint8)
-        new.file.attrs["files"] = len(task.members)
-        new.file.attrs["labels"] = json.dumps(labels)
-        new.file.attrs["counts"] = json.dumps(counts)
-        new.file.attrs["made_from"] = task.made_from
-    return counts
+    labels = [label for label, _ in task.members]
+    part = PartOfGames(games, origins, rejects, labels, files=len(task.members))
+    return write_part(task.path, part, task.options, task.made_from)
 
 
 def count_part(task: ReadTask) -> Counts:
     """What `read_part` returned when it made the part."""
-    with h5py.File(task.path, "r", locking=False) as file:
-        return dict(json.loads(file.attrs["counts"]))
+    return read_counts(task.path)
 
 
 def read_wanted(task: ReadTask) -> tuple[list[GameRecord], list[str], list[Rejected]]:
@@ -211,27 +185,3 @@ def admit(
         return result
     reason, detail = refusal(result, options.filters)
     return Rejected(reason, detail, result.source) if reason else result
-
-
-def describe(games: list[GameRecord], options: GameOptions) -> dict[str, list[Any]]:
-    """The columns that a record does not have itself."""
-    openings = [opening_identity(game) for game in games]
-    return {
-        "identity": [identity(game) for game in games],
-        "opening": openings,
-        "split": [split_of(opening, options.validation, options.test) for opening in openings],
-        "value": [teaches_value(game, options.value) for game in games],
-    }
-
-
-def teaches_value(game: GameRecord, options: ValueOptions) -> bool:
-    """Whether a value net may learn the game's outcome."""
-    kind = result_kind(game.result)
-    return bool(
-        game.winner != 0
-        and game.komi == game.komi  # known
-        and (options.time_losses or kind not in ("time", "forfeit"))
-        and (options.handicap or game.handicap == 0)
-        and (options.min_komi is None or game.komi >= options.min_komi)
-        and (options.max_komi is None or game.komi <= options.max_komi)
-    )

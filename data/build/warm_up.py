@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from data.base.jit import cache_folder
+from data.build.games_part import describe
 from data.build.options import GameOptions
 from data.build.parts import Progress
-from data.build.read import ReadTask, describe, read_wanted
+from data.build.read import ReadTask, read_wanted
 from data.features.encoders import game_encoder_of
 from data.features.feature_set import ALPHAGO48, FeatureSet
 from data.records.sgf import ReadOptions

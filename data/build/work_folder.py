@@ -6,6 +6,7 @@
     positions-<stamp>-00034.h5   parts of positions
     whole-<stamp>.h5             the dataset, before it gets its name
     report-<stamp>.json          the report, before it gets its name
+    owners-<stamp>.h5            likewise a file that stands beside the dataset: see BESIDE
 
 The stamp is a hash of the manifest. So a file made from something else is never taken for a part,
 not even one that a worker writes after its build has ended.
@@ -22,7 +23,12 @@ from data.build.options import BuildError
 from data.build.report import read_report
 
 # the names of files that a build may remove
-OURS = re.compile(r"(games|positions|whole|report)-[0-9a-f]{10}[-.].*|\.tmp-.*|manifest\.json|lock")
+OURS = re.compile(
+    r"(games|positions|whole|report|owners)-[0-9a-f]{10}[-.].*|\.tmp-.*|manifest\.json|lock"
+)
+OWNERS = "owners"
+# files that a build may make beside its dataset, with the ends of their names
+BESIDE = {OWNERS: ".owners.h5"}
 
 
 def work_folder(output: Path) -> Path:
@@ -33,14 +39,22 @@ def report_path(output: Path) -> Path:
     return output.with_name(output.name + ".report.json")
 
 
+def path_beside(output: Path, name: str) -> Path:
+    """Where a file of BESIDE stands: kgs.owners.h5 beside kgs.h5."""
+    return output.with_suffix(BESIDE[name])
+
+
 class WorkFolder:
     """A `with` block holds the folder for one build. Call `prepare` first.
+
+    `beside` are the names of those files of BESIDE that the build makes.
 
     Raises `BuildError` if another build holds it, or if it can't be made.
     """
 
-    def __init__(self, output: Path):
+    def __init__(self, output: Path, beside: tuple[str, ...] = ()):
         self.output = output
+        self.beside = beside
         self.path = work_folder(output)
         self.stamp = ""
         self.resumed = False
@@ -115,9 +129,18 @@ class WorkFolder:
     def report(self) -> Path:
         return self.path / f"report-{self.stamp}.json"
 
+    def made_beside(self, name: str) -> Path:
+        """A file of BESIDE, before it gets its name."""
+        return self.path / f"{name}-{self.stamp}.h5"
+
     def publish(self) -> None:
-        """Give the finished file and its report their names, and clear everything else away."""
-        for made, final in ((self.whole, self.output), (self.report, report_path(self.output))):
+        """Give the finished file and those beside it their names, and clear everything else away.
+
+        The dataset comes last: where it is, the others are.
+        """
+        files = [(self.made_beside(name), path_beside(self.output, name)) for name in self.beside]
+        files += [(self.whole, self.output), (self.report, report_path(self.output))]
+        for made, final in files:
             if made.exists():
                 made.replace(final)
         atomic.sync_folder(self.output.parent)
@@ -139,8 +162,9 @@ class WorkFolder:
         """
         if self.manifest() == manifest:
             self.stamp = stamp_of(manifest)
-            if self.whole.exists() and digests.find_change(self.whole):
-                self.whole.unlink()
+            for made in (self.whole, *map(self.made_beside, self.beside)):
+                if made.exists() and digests.find_change(made):
+                    made.unlink()
             if read_report(self.report) is None:
                 self.report.unlink(missing_ok=True)
             self.publish()

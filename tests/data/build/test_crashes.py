@@ -25,7 +25,7 @@ from data.base import interrupts, locks
 from data.base.atomic import DiskFull
 from data.base.digests import find_change
 from data.base.interrupts import STOPPED
-from data.build import builder, encode, manifest, plan, read
+from data.build import encode, manifest, plan, read, steps
 from data.build.manifest import code_files, hash_code
 from data.build.options import BuildError, PartSizes
 from data.build.work_folder import WorkFolder, report_path, work_folder
@@ -856,14 +856,14 @@ def test_a_build_that_waited_for_another_one_does_not_replace_its_dataset(
     source, unbroken, tmp_path, monkeypatch
 ):
     output = tmp_path / "o.h5"
-    prepare = builder.prepare_kernels
+    prepare = steps.prepare_kernels
 
     def late(progress, features):
-        monkeypatch.setattr(builder, "prepare_kernels", prepare)
+        monkeypatch.setattr(steps, "prepare_kernels", prepare)
         build_here(source, output)
         return prepare(progress, features)
 
-    monkeypatch.setattr(builder, "prepare_kernels", late)
+    monkeypatch.setattr(steps, "prepare_kernels", late)
     with pytest.raises(BuildError, match="made from something else"):
         build_here(source, output, illegal="drop")
     assert digest(output) == unbroken
