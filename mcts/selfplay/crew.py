@@ -19,7 +19,6 @@ from data.features.evaluation import POLICY, Evaluation, Evaluator, Positions
 from data.features.uniform import Known
 from data.game.area_kernels import area
 from data.game.board_kernels import VERTICES, vertices
-from data.game.ladder_kernels import new_steps
 from mcts.selfplay import slots_kernels
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import (
@@ -33,6 +32,7 @@ from mcts.selfplay.games import (
     Visits,
     result_of,
 )
+from mcts.selfplay.sheet_kernels import new_sheet
 from mcts.selfplay.slots_kernels import (
     BY_LENGTH,
     BY_PASSES,
@@ -96,16 +96,18 @@ class Crew:
         self.keys = starts.keys(self.book.ko == SITUATIONAL)
         self.games = self.slots.games.view(np.ndarray)
         self.assignments: list[Assignment | None] = [None] * slots
-        # what a question is written into
-        self.rows = np.zeros(slots, np.int64)
-        self.to_play = np.zeros(slots, np.int8)
-        self.turns = np.zeros(slots, np.uint8)
-        self.packed = [
-            np.zeros((slots, rules.size**2, player.face.features.row_bytes), np.uint8)
+        # what questions to each player are written into
+        self.sheets = [
+            new_sheet(
+                slots,
+                rules.size**2,
+                player.face.features.row_bytes,
+                past=player.face.features.history > 0,
+                turning=choice.random_symmetry,
+            )
             for player in players
         ]
         self.komi = np.full(slots, rules.komi, np.float32)
-        self.steps, self.words = new_steps(), np.zeros(VERTICES, np.uint64)
 
     # --- games
 
@@ -194,14 +196,14 @@ class Crew:
 
     def question(self, player: int, count: int) -> Question:
         """The first `count` rows of what was written as a question to a player."""
-        evaluator = self.players[player]
+        sheet = self.sheets[player]
         return Question(
-            evaluator,
+            self.players[player],
             Positions(
-                self.packed[player][:count],
-                self.to_play[:count],
+                sheet.packed[:count],
+                sheet.to_play[:count],
                 Known(komi=self.komi[:count]),
-                self.turns[:count] if self.choice.random_symmetry else None,
+                sheet.turns[:count] if sheet.turning else None,
             ),
         )
 
