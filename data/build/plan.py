@@ -21,7 +21,7 @@ from data.base.atomic import DiskFull
 from data.base.text import count_of
 from data.build.options import FileOptions
 from data.build.parts import Progress
-from data.build.report import Rejects
+from data.build.report import FULL, Rejects
 from data.build.work_folder import WorkFolder
 from data.dataset import plain
 from data.features.feature_set import ALPHAGO48
@@ -77,14 +77,19 @@ class Plan:
         return digest.hexdigest()
 
 
-def make_plan(parts: list[Path], most: int | None, progress: Progress) -> tuple[Plan, Rejects]:
-    """Return the plan, and the counts of what is left out; `most` games of each source are kept."""
+def make_plan(
+    parts: list[Path], most: int | None, progress: Progress, full_reason: str = FULL
+) -> tuple[Plan, Rejects]:
+    """Return the plan, and the counts of what is left out.
+
+    The first `most` games of each source are kept; others are counted under `full_reason`.
+    """
     rejects = Rejects()
     games, labels, made_from = read_parts(parts, rejects)
     first, full = choose(games, most)
     copies = first != np.arange(len(first))
     rejects.add_duplicates(parts, games, np.flatnonzero(copies), first)
-    rejects.add_full(labels, games["label"][full])
+    rejects.add_full(labels, games["label"][full], full_reason)
     order = np.flatnonzero(~copies & ~full)
     order = order[np.argsort(games["split"][order], kind="stable")]
     rejects.kept = len(order)

@@ -20,11 +20,17 @@ from data.sources.file_kinds import PassedOver
 from data.sources.guard import TRAILING, ReadStats
 
 EXAMPLES = 5  # of each reason
+FULL = "enough of this source"
+# of games that were played for a dataset: see mcts/selfplay/recipe.py
+EARLY, SURPLUS = "over before its position", "not needed"
+LATER = ("duplicate", FULL, SURPLUS)  # reasons that are found when the file is planned
 WINNERS = {1: "Black", -1: "White", 0: "nobody or unknown"}
 
 OWN_REASONS = {
     "unreadable file": "the file could not be read from its archive",
     "duplicate": "the same moves as a game before, as they are or in a mirror",
+    EARLY: "the game ended before the position after its random move: another one was played",
+    SURPLUS: "played in the same task as the last games that were needed",
 }
 REASONS = {**sgf.REASONS, **replay.REASONS, **filters.REASONS, **OWN_REASONS}
 MENDED = sgf.MENDED | {
@@ -61,8 +67,7 @@ class Rejects:
 
     @property
     def seen(self) -> int:
-        dropped_later = self.reasons["duplicate"] + self.reasons["enough of this source"]
-        return self.admitted + self.dropped - dropped_later
+        return self.admitted + self.dropped - sum(self.reasons[reason] for reason in LATER)
 
     def add_passed_over(self, stats: ReadStats, passed: PassedOver) -> None:
         """`stats` were counted inside of archives; `passed` outside of them, and changes here."""
@@ -99,11 +104,11 @@ class Rejects:
             self.add("duplicate", f"{sources[0]}: the same as {sources[1]}")
         self.reasons["duplicate"] += max(0, len(dropped) - EXAMPLES)
 
-    def add_full(self, labels: list[str], label: np.ndarray) -> None:
+    def add_full(self, labels: list[str], label: np.ndarray, reason: str = FULL) -> None:
         """Games that came after enough of their source; `label` has one entry a game."""
         for index, count in zip(*np.unique(label, return_counts=True), strict=True):
-            self.add("enough of this source", labels[index])
-            self.reasons["enough of this source"] += int(count) - 1
+            self.add(reason, labels[index])
+            self.reasons[reason] += int(count) - 1
 
     def check_rate(self, most: float) -> None:
         bad = sum(count for reason, count in self.reasons.items() if reason not in UNWANTED)

@@ -5,10 +5,13 @@ It teaches value nets more than one bit a game.
     owners            int8 (games, points)   -127 White's for sure .. +127 Black's for sure
     identity, value                          copies of the dataset's columns
 
-Games are in the order of the dataset. Those with value 0, from which a value net may not learn,
-have zeros. The copies keep the file from being used with other games, or with a dataset in which a
-value net may learn from more of them. `pipelines/estimate_owners.py` writes the file, from rollouts
-that continue each game from its end.
+Games are in the order of the dataset. The copies keep the file from being used with other games,
+or with a dataset in which a value net may learn from more of them. Two scripts write such files:
+
+    estimate_owners.py      from rollouts that continue each game from its end; games with value 0,
+                            from which a value net may not learn, have zeros
+    generate_positions.py   from the last boards of games that were played to the end: exact,
+                            see `exact_owners.py`
 """
 
 import json

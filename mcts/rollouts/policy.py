@@ -25,8 +25,15 @@ from data.game.board_kernels import VERTICES, new_boards, to_vertex, vertices
 from data.game.coords import PASS
 from data.patterns.files import PatternWeights, read_patterns
 from data.patterns.vocabulary import PatternError
-from mcts.rollouts.policy_kernels import Policy, Space, finish_by_policy, policy_rollouts
+from mcts.rollouts.policy_kernels import (
+    Policy,
+    Space,
+    finish_by_policy,
+    play_out,
+    policy_rollouts,
+)
 from mcts.rollouts.replies_kernels import NO_REPLIES, new_replies
+from mcts.rollouts.uniform_kernels import MAX_PLIES
 from mcts.rollouts.weights import policy_tables
 from mcts.rollouts.weights_kernels import PolicyTables, new_work
 
@@ -79,7 +86,8 @@ def check_size(records: np.ndarray, size: int) -> None:
 
 
 def new_space(size: int, state: np.ndarray) -> Space:
-    return Space(new_boards(2, size), new_work(2), state, np.zeros(VERTICES, np.int8))
+    owner, nowhere = np.zeros(VERTICES, np.int8), np.zeros(0, np.int16)
+    return Space(new_boards(2, size), new_work(2), state, owner, nowhere)
 
 
 class Players:
@@ -113,6 +121,29 @@ class Players:
         vertex = 0 if last == PASS else int(to_vertex(last, self.size))
         plies, balance = policy_rollouts(self.policy, space, np.uint16(vertex), count, owners)
         return int(plies), int(balance), owners[vertices(self.size)]
+
+
+class Recorder:
+    """Plays single rollouts whose moves are remembered; for one thread."""
+
+    def __init__(self, policy: RolloutPolicy):
+        self.size = policy.size
+        self.policy = policy.in_play(mercy=0)
+        self.moves = np.zeros(MAX_PLIES * policy.size**2, np.int16)
+        self.space = new_space(policy.size, new_state(0))._replace(moves=self.moves)
+
+    def play(self, record: Any, last: int, state: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
+        """Play on from a board's record; `last` is the point of the move before.
+
+        `state` is the random state, uint64 [1]. Returns the moves int16, Black's area balance, and
+        who owns each point, int8 [points].
+        """
+        check_size(record, self.size)
+        space = self.space._replace(state=state)
+        space.boards[0] = record[0]
+        vertex = 0 if last == PASS else int(to_vertex(last, self.size))
+        plies, balance = play_out(self.policy, space, np.uint16(vertex))
+        return self.moves[:plies].copy(), int(balance), space.owner[vertices(self.size)]
 
 
 class PolicyRollouts:

@@ -21,10 +21,11 @@ from data.game.board_kernels import (
     WORDS,
     copy_board,
     copy_record,
+    from_vertex,
     place,
     play_pass,
 )
-from data.game.coords import EMPTY
+from data.game.coords import EMPTY, PASS
 from data.game.legality_kernels import is_first_of_string
 from data.patterns.codes_kernels import NEAR, REACH, diamond, find
 from data.patterns.features_kernels import find_trail, nakade, saves
@@ -61,6 +62,7 @@ class Space(NamedTuple):
     works: np.ndarray  # WORK [2]: 0 is that of the board in play, 1 that of the start
     state: np.ndarray  # uint64 [1], random state
     owner: np.ndarray  # int8 [VERTICES], who owns what at the end of a rollout
+    moves: np.ndarray  # int16, where the moves of a rollout are written; empty: nowhere
 
 
 @kernel
@@ -214,8 +216,11 @@ def follow(b, w, v, colour, arounds, places):
 
 
 @kernel
-def play_policy(b, w, state, policy):
-    """Play to the end from what `begin` has weighed; returns plies."""
+def play_policy(b, w, state, policy, moves):
+    """Play to the end from what `begin` has weighed; returns plies.
+
+    The moves go to `moves` int16, points or PASS, as far as it has room.
+    """
     replies, mercy = policy.replies, policy.mercy
     arounds, places, keys, rows, factors, vital, save, reply_share = policy.tables
     limit = MAX_PLIES * b.side * b.side
@@ -230,6 +235,8 @@ def play_policy(b, w, state, policy):
             lean(b, w, colour, keys, rows, factors, vital, save)
             v = draw(w, c, state)
             take_back(w, c)
+        if plies < len(moves):
+            moves[plies] = from_vertex(v, b.side) if v else PASS
         if v:
             follow(b, w, v, colour, arounds, places)
             if mercy and abs(w.balance) >= mercy:
@@ -257,11 +264,25 @@ def policy_rollouts(policy, space, last, count, owners):
     for _ in range(count):
         copy_board(boards, 0, 1)
         works[0] = works[1]
-        plies += play_policy(boards[1], works[0], space.state, policy)
+        plies += play_policy(boards[1], works[0], space.state, policy, space.moves)
         balance += area(boards[1], owner)
         for v in range(VERTICES):
             owners[v] += owner[v]
     return plies, balance
+
+
+@kernel
+def play_out(policy, space, last):
+    """Play one rollout as `policy_rollouts` does, and write its moves to `space.moves`.
+
+    Returns plies, and Black's area balance; `space.owner` tells who owns each vertex.
+    """
+    boards, works = space.boards, space.works
+    begin(boards[0], works[0], policy.tables.arounds, policy.tables.places)
+    works[0].last = last
+    copy_board(boards, 0, 1)
+    plies = play_policy(boards[1], works[0], space.state, policy, space.moves)
+    return plies, area(boards[1], space.owner)
 
 
 @kernel
@@ -289,7 +310,7 @@ def finish_by_policy(policy, space, boards, first, count, balances, owners):
         if b.passes == 0:
             find_trail(b, trail)
             w.last = trail[0]
-        play_policy(b, w, space.state, policy)
+        play_policy(b, w, space.state, policy, space.moves)
         balances[n] = area(b, owner)
         for v in range(VERTICES):
             owners[v] += owner[v]

@@ -27,6 +27,7 @@ PROGRAMS = {
     "evaluate_model": "lambdago-evaluate",
     "evaluate_rollouts": "lambdago-rollouts",
     "export_model": "lambdago-export",
+    "generate_positions": "lambdago-positions",
     "inspect_dataset": "lambdago-inspect",
     "measure_speed": "lambdago-speed",
     "play_gtp": "lambdago-gtp",

@@ -29,6 +29,7 @@ PATH_KEYS = {
     "evaluate_model": ("checkpoint[]", "dataset", "output"),
     "evaluate_rollouts": ("rollout", "dataset", "output"),
     "export_model": ("checkpoint[]", "dataset", "evaluation", "output"),
+    "generate_positions": ("output", "sl", "rl", "rollout"),
     "inspect_dataset": ("dataset", "png", "sgf", "games"),
     "measure_speed": ("source", "output"),
     "play_gtp": ("net", "policy", "value", "rollout", "tree", "log"),

@@ -215,7 +215,8 @@ def test_rollouts_end_on_every_size(patterns: PatternWeights, size: int) -> None
     assert 3 * 2 <= plies <= 3 * 3 * size * size
     assert owners.shape == (size * size,) and abs(owners).max() <= 3 and owners.sum() == balance
     assert board.ply == 0
-    space = Space(new_boards(2, size), new_work(2), new_state(1), np.zeros(VERTICES, np.int8))
+    owner, nowhere = np.zeros(VERTICES, np.int8), np.zeros(0, np.int16)
+    space = Space(new_boards(2, size), new_work(2), new_state(1), owner, nowhere)
     in_play = Policy(RolloutPolicy.of(patterns, size).tables, NO_REPLIES, 0)
     for _ in range(4):
         balances, sums = np.zeros(1, np.int32), np.zeros(VERTICES, np.int32)
@@ -403,7 +404,8 @@ def test_remembered_replies_are_what_rollouts_play(patterns: PatternWeights, wor
         work, twin = new_work(1)[0], board.copy().record.view(np.recarray)[0]
         weights_kernels.begin(record, work, *rollouts.policy.tables[:2])
         work.last = to_vertex(31, 9)
-        kernels.play_policy(twin, work, new_state(seed), rollouts.policy._replace(mercy=1))
+        policy, nowhere = rollouts.policy._replace(mercy=1), np.zeros(0, np.int16)
+        kernels.play_policy(twin, work, new_state(seed), policy, nowhere)
         reply = to_vertex(int(odds[0].argmax()), 9)
         assert twin.colour[reply] == record.to_play and twin.placed[reply] == 3
     rollouts.forget()

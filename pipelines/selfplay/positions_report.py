@@ -1,0 +1,48 @@
+"""The report at the end of `generate_positions.py`: `describe`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from data.base.text import count_of
+from data.build.report import SURPLUS
+from data.build.work_folder import OWNERS, path_beside, report_path
+from pipelines.dataset.build_report import describe_reason
+from pipelines.shell.console import clock
+from pipelines.shell.path_keys import command
+
+
+def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
+    """Yield the lines of the report: what was replaced and why, what was kept, what to do next."""
+    dropped = report["dropped"]
+    replaced = sum(entry["games"] for reason, entry in dropped.items() if reason != SURPLUS)
+    if dropped:
+        yield f"Replaced: {count_of(replaced, 'game')}"
+        for reason, entry in dropped.items():
+            yield from describe_reason(reason, entry, width)
+        yield ""
+    yield f"{'Kept':12}{'positions':>10}"
+    for name, count in report["positions_by_split"].items():
+        yield f"  {name:10}{count:>10,}"
+    yield ""
+    drawn = f", {count_of(report['drawn'], 'game')} drawn" if report["drawn"] else ""
+    yield (
+        f"games of {report['mean_length']:g} turns on average, positions at turn "
+        f"{report['mean_ply']:g}; Black won {report['won_by_black']:.1%}{drawn}"
+    )
+    yield (
+        f"{count_of(report['positions'], 'position')} of {report['games_seen']:,} games, "
+        f"{report['bytes'] / 1e6:,.1f} MB, {report['bytes_a_position']:g} bytes a position"
+    )
+    resumed = "; resumed: some of it was done before" if report["resumed"] else ""
+    speed = f"{report['positions_a_second']:,} positions/s"
+    yield f"in {clock(report['seconds'])} ({speed}{resumed})"
+    owners = path_beside(output, OWNERS)
+    yield f"dataset: {output}"
+    yield f"owners:  {owners}"
+    yield f"report:  {report_path(output)}"
+    yield f"next:    {command('inspect_dataset', dataset=output)}"
+    value = command("train_model", dataset=output).replace(
+        "dataset=", "experiment=pretrained_value dataset=", 1
+    )
+    yield f"         {value} loader.owners={owners}"
