@@ -37,7 +37,7 @@ class Job:
     turns: int
     seed: int
     choice: Choice = field(default_factory=Choice)
-    at_once: int = 256
+    at_once: int = 128
     labels: GameOptions = field(default_factory=lambda: GameOptions(passes=True))
 
     @property

@@ -15,6 +15,7 @@ from data.base import interrupts
 from data.base.digests import hash_file
 from data.base.errors import Mistake
 from data.features.evaluation import Evaluation, Evaluator, Face, Positions
+from mcts.rollouts.policy import RolloutPolicy
 
 T = TypeVar("T")
 
@@ -55,10 +56,10 @@ class NetPlayer:
         return self.path.name
 
     def open(self) -> Evaluator:
-        from models.answering.open import open_net
-
         def opened() -> Evaluator:
             confirm(self.path, hash_net(self.path), self.sha256)
+            from models.answering.open import open_net
+
             net = open_net(self.path, engine=self.engine, device=self.device, threads=self.threads)
             if not hasattr(net, "face"):
                 raise PlayerError(f"{self.path}: a policy of patterns; rl=rollout plays by one")
@@ -84,10 +85,7 @@ class RolloutFile:
     def name(self) -> str:
         return self.path.name
 
-    def open(self) -> Any:
-        """Return the `RolloutPolicy`."""
-        from mcts.rollouts.policy import RolloutPolicy
-
+    def open(self) -> RolloutPolicy:
         def opened() -> RolloutPolicy:
             confirm(self.path, hash_one(self.path), self.sha256)
             return RolloutPolicy.load(self.path, self.size, temperature=self.temperature)

@@ -14,11 +14,10 @@ from pipelines.shell.path_keys import command
 
 def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
     """Yield the lines of the report: what was replaced and why, what was kept, what to do next."""
-    dropped = report["dropped"]
-    replaced = sum(entry["games"] for reason, entry in dropped.items() if reason != SURPLUS)
-    if dropped:
-        yield f"Replaced: {count_of(replaced, 'game')}"
-        for reason, entry in dropped.items():
+    replaced = {reason: entry for reason, entry in report["dropped"].items() if reason != SURPLUS}
+    if replaced:
+        yield f"Replaced: {count_of(sum(entry['games'] for entry in replaced.values()), 'game')}"
+        for reason, entry in replaced.items():
             yield from describe_reason(reason, entry, width)
         yield ""
     yield f"{'Kept':12}{'positions':>10}"

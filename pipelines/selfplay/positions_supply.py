@@ -31,7 +31,7 @@ from pipelines.selfplay.positions import Job, PlayTask, count_part, play_part
 
 # the code that games depend on besides `data`
 CODE = ("mcts", "models/answering", "models/files", "models/nets", "pipelines/selfplay")
-PATIENCE = 20  # games played for each wanted one, after which the recipe can't be meant
+PATIENCE = 20  # games played for each that is kept, after which the recipe can't be meant
 AT_LEAST = 1000  # games played before that is said
 
 
@@ -43,6 +43,7 @@ class Course:
     folder: WorkFolder
     numbers: int  # games of a task
     wanted: int  # usable ones
+    most: int  # games played, after which it gives up
     paths: list[Path] = field(default_factory=list)
     played: int = 0
     usable: int = 0
@@ -73,11 +74,10 @@ class Course:
 
     def check(self) -> None:
         """Raise `BuildError` if so few games are usable that there would never be enough."""
-        if self.played > AT_LEAST + PATIENCE * self.wanted:
+        if self.played > self.most:
             raise BuildError(
-                f"of {self.played:,} games only {self.usable:,} could be used: the others were "
-                "over before their random move, or the same as one before; a smaller turns= or a "
-                "higher temperature= helps"
+                f"{self.played:,} games are not enough: most were over before their position, or "
+                "the same as one before; a smaller turns= or a higher temperature= helps"
             )
 
 
@@ -123,7 +123,8 @@ class Played:
         self, manifest: Manifest, folder: WorkFolder, progress: Progress
     ) -> tuple[Plan, Rejects]:
         warm_up()
-        course = Course(self.job, folder, self.numbers, self.games)
+        most = AT_LEAST + PATIENCE * self.games
+        course = Course(self.job, folder, self.numbers, self.games, most)
 
         def report(counts: Counts, found: bool) -> None:
             usable = min(counts["games"], max(0, self.games - course.usable))
@@ -136,9 +137,11 @@ class Played:
                 self.options.executor, play_part, course.tasks(), count_part, report, progress
             )
             counts = count_different(course.paths)
-            if counts.sum() >= self.games:
+            different = int(counts.sum())
+            if different >= self.games:
                 break
-            course.wanted += self.games - int(counts.sum())  # as many were the same as others
+            # the others were the same as these
+            course.wanted += -(-(self.games - different) * course.usable // different)
         progress.end()
         enough = int(np.searchsorted(np.cumsum(counts), self.games)) + 1
         return make_plan(course.paths[:enough], self.games, progress, SURPLUS)
