@@ -10,6 +10,7 @@
 | `play_match`                                          | `matches`                          |
 | `analyze_game`                                        | `analysing`                        |
 | `estimate_rank`                                       | `ranking`                          |
+| `generate_positions`                                  | `selfplay`                         |
 | `measure_speed`                                       | `speed`                            |
 | `estimate_owners`, `run_demo`                         |                                    |
 

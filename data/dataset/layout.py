@@ -76,7 +76,7 @@ GAME_COLUMNS: dict[str, Any] = {
     "source": TEXT,  # archive and member
     "cut": TEXT,  # why the game ends before its record does, '' if it does not
     "server": TEXT,  # where it was played: see records/metadata/server.py, '' if unknown
-    "only_ply": np.int16,  # the one ply that has a row; -1: every move has one
+    "only_ply": np.int16,  # the one ply whose position has a row; -1: every move has one
 }
 # columns that older files lack, and what they read as
 ADDED_COLUMNS: dict[str, Any] = {"server": "", "only_ply": EVERY_PLY}

@@ -276,6 +276,7 @@ SMALL = {  # added to commands, so that they take seconds
     "evaluate_rollouts": ["games=0", "rollouts=2"],
     "export_model": ["calibration=8", "parity=8", "agreement=0"],
     "estimate_owners": ["rollouts=2"],
+    "generate_positions": ["games=2", "turns=30", "executor.workers=1"],
     "play_match": ["games=1", "size=9", "max_moves=20"],
     "analyze_game": ["last=3", "seconds=0.1"],
     "measure_speed": ["only=[disk]", "runs=1", "games=20"],

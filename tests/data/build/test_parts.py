@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from data.build.encode import EncodeTask, encode_part, encode_rows
+from data.build.executors import Executor, run
 from data.build.options import GameOptions
 from data.build.read import ReadTask, count_part, read_part
 from data.build.warm_up import warm_up
@@ -93,3 +94,22 @@ def test_rows_are_the_same_however_they_are_cut(tmp_path, rows):
             )
         )
         assert all((part[name] == whole[name][first:stop]).all() for name in whole)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_iterator_of_tasks_may_wait_for_results_before_it_gives_more(workers):
+    """As many tasks as it takes until the results sum up to 30."""
+    results, asked = [], 0
+
+    def tasks():
+        nonlocal asked
+        while sum(results) < 30:
+            if asked > len(results):
+                yield None
+            else:
+                asked += 1
+                yield -asked
+
+    for result in run(Executor(workers=workers), abs, tasks()):
+        results.append(result)
+    assert sorted(results) == [1, 2, 3, 4, 5, 6, 7, 8]
