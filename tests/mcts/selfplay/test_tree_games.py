@@ -219,7 +219,8 @@ def test_noise_is_dirichlet_distributed():
 
 
 def test_two_players_use_their_own_trees():
-    nets = [uneven_net(5), FakeNet({3: 0.4}, lambda own, other: -balance(own, other))]
+    other = {p: 0.9 / 25 * (1.5 - p / 25) for p in range(25)}
+    nets = [uneven_net(5), FakeNet(other, lambda own, other: -balance(own, other))]
     (game,) = play(
         1, players=nets, players_of=(0, 1), random_turns=2, simulations=40, most_turns=14
     ).values()
