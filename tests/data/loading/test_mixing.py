@@ -255,10 +255,9 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Whole games: some stored with other planes, some with rows of passes."""
     folder = tmp_path_factory.mktemp("games")
     write_zip(folder / "games.zip", collect(24))
-    for name, how in {
-        "plain": {}, "passes": {"passes": True}, "zero": {"features": ZERO17},
-    }.items():  # fmt: skip
-        build_here(folder / "games.zip", folder / f"{name}.h5", **{"features": ALPHAGO48, **how})
+    for name, features in (("plain", ALPHAGO48), ("passes", ALPHAGO48), ("zero", ZERO17)):
+        output, passes = folder / f"{name}.h5", name == "passes"
+        build_here(folder / "games.zip", output, features=features, passes=passes)
     return {name: str(folder / f"{name}.h5") for name in ("plain", "passes", "zero")}
 
 
