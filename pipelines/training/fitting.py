@@ -28,10 +28,6 @@ ALWAYS = ("move", "outcome")  # targets that every loader gives
 
 def check_inputs(cfg: DictConfig) -> None:
     """Raise `TrainingError` if the loader makes other inputs than the net takes."""
-    if OmegaConf.is_missing(cfg.loader, "mixed"):
-        raise TrainingError(
-            "loader.mixed=<the second dataset> is missing; loader.mixed=null learns without one"
-        )
     net, loader = class_of(cfg.model.net), class_of(cfg.loader)
     wanted = getattr(net, "input_kind", "planes")
     made = getattr(loader, "input_kind", "planes")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
 from data.dataset.owners import write_owners
 from models.files.checkpoint import read_checkpoint
 from models.learning.lesson_module import LessonModule
@@ -91,8 +92,9 @@ def test_a_net_that_learns_moves_alone_is_refused(files: dict[str, Path], tmp_pa
 
 def test_the_experiment_needs_its_second_dataset(files: dict[str, Path], tmp_path: Path) -> None:
     cfg = configured("experiment=value_selfplay", f"dataset={files['first']}", "output=unused")
+    cfg.model.owner_weight = 0
     complete(cfg)
-    with pytest.raises(TrainingError, match=r"loader.mixed=<the second dataset> is missing"):
+    with pytest.raises(DatasetError, match=r"datasets/selfplay.h5: there is no such file"):
         assemble(cfg)
     cfg = configured("experiment=value_selfplay", f"dataset={files['first']}", "output=unused")
     assert cfg.loader.mixed_share == 0.25 and cfg.model.owner_weight > 0
