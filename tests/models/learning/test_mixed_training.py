@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hydra.errors import InstantiationException
 
 from data.dataset.file import DatasetFile
-from data.dataset.layout import DatasetError
 from data.dataset.owners import write_owners
 from models.files.checkpoint import read_checkpoint
 from models.learning.lesson_module import LessonModule
@@ -94,7 +94,7 @@ def test_the_experiment_needs_its_second_dataset(files: dict[str, Path], tmp_pat
     cfg = configured("experiment=value_selfplay", f"dataset={files['first']}", "output=unused")
     cfg.model.owner_weight = 0
     complete(cfg)
-    with pytest.raises(DatasetError, match=r"datasets/selfplay.h5: there is no such file"):
+    with pytest.raises(InstantiationException, match=r"selfplay.h5: there is no such file"):
         assemble(cfg)
     cfg = configured("experiment=value_selfplay", f"dataset={files['first']}", "output=unused")
     assert cfg.loader.mixed_share == 0.25 and cfg.model.owner_weight > 0
