@@ -41,7 +41,9 @@ class Rules:
         if self.ko not in KO_RULES:
             raise Mistake(f"ko={self.ko}: one of {', '.join(KO_RULES)} is possible")
         if self.most_turns < 0:
-            raise Mistake(f"most_turns={self.most_turns}: a number from 1 up, or 0 for twice the points")
+            raise Mistake(
+                f"most_turns={self.most_turns}: a number from 1 up, or 0 for twice the points"
+            )
 
     @property
     def limit(self) -> int:

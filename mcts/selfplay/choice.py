@@ -1,0 +1,27 @@
+"""`Choice`: how players of self-play choose among the moves that they may play."""
+
+from dataclasses import dataclass
+
+from data.base.errors import Mistake
+
+
+@dataclass(frozen=True)
+class Choice:
+    # Moves are drawn by chance ** (1 / temperature): 1 as the net says, 0 always the best one.
+    temperature: float = 1.0
+    warm_turns: int = 0  # turns to which the temperature applies, the best move after; 0: all
+    random_symmetry: bool = False  # nets see each position turned by a random symmetry
+    resign_at: float = -1.0  # a player resigns whose own value falls below; -1: nobody does
+    play_on: float = 0.1  # share of games in which nobody resigns
+    useless: bool = False  # moves in territory that is safe already are allowed, too
+    keep_allowed: bool = False  # games remember among which moves each one was chosen
+
+    def __post_init__(self) -> None:
+        if not self.temperature >= 0:
+            raise Mistake(f"temperature={self.temperature}: a number from 0 up")
+        if self.warm_turns < 0:
+            raise Mistake(f"warm_turns={self.warm_turns}: a number from 1 up, or 0 for all turns")
+        if not -1 <= self.resign_at <= 1:
+            raise Mistake(f"resign_at={self.resign_at}: a value from -1 to 1")
+        if not 0 <= self.play_on <= 1:
+            raise Mistake(f"play_on={self.play_on}: a share from 0 to 1")

@@ -1,0 +1,223 @@
+"""`Crew`: a group of games in slots, which one thread takes forward together.
+
+    crew.refill(assignments)            begin games in free slots
+    question = crew.ask()               whom to ask next, and the positions; None if no game is left
+    crew.take(answers)                  play on by the answers
+    crew.finished()                     the games that are over; their slots are free then
+
+`PolicyCrew` and `TreeCrew` say how moves are chosen. `lockstep.py` drives crews.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.base.errors import Mistake
+from data.base.random_kernels import new_state
+from data.features.evaluation import POLICY, Evaluation, Evaluator, Positions
+from data.features.uniform import Known
+from data.game.area_kernels import area
+from data.game.board_kernels import VERTICES, vertices
+from mcts.selfplay import slots_kernels
+from mcts.selfplay.choice import Choice
+from mcts.selfplay.games import (
+    PASSES,
+    RANDOM,
+    RESIGNATION,
+    TOO_LONG,
+    Assignment,
+    PlayedGame,
+    Rules,
+    Visits,
+    result_of,
+)
+from mcts.selfplay.sheet_kernels import new_sheet
+from mcts.selfplay.slots_kernels import (
+    BY_LENGTH,
+    BY_PASSES,
+    BY_RESIGNATION,
+    KO_NUMBERS,
+    NOBODY,
+    RUNNING,
+    SITUATIONAL,
+    RuleBook,
+)
+from mcts.selfplay.starts import Starts
+
+ENDING = {BY_PASSES: PASSES, BY_LENGTH: TOO_LONG, BY_RESIGNATION: RESIGNATION}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Positions in which the evaluator is asked for its answers."""
+
+    evaluator: Evaluator
+    positions: Positions
+
+
+class Crew:
+    def __init__(
+        self,
+        players: Sequence[Evaluator],
+        rules: Rules,
+        choice: Choice,
+        starts: Starts,
+        slots: int,
+        seed: int,
+    ):
+        """Raises `Mistake` for players who can't play by these rules."""
+        for player in players:
+            check_player(player, rules)
+        if starts.size != rules.size:
+            raise Mistake(
+                f"games are on {rules.size}x{rules.size}, a position to begin with is on "
+                f"{starts.size}x{starts.size}"
+            )
+        if slots < 1:
+            raise Mistake(f"{slots} games at once: at least one is needed")
+        self.players, self.rules, self.choice = players, rules, choice
+        self.starts, self.seed = starts, seed
+        self.slots = slots_kernels.new_slots(
+            slots,
+            rules.size,
+            rules.limit,
+            starts.earlier.shape[1],
+            keep_allowed=choice.keep_allowed,
+        )
+        self.book = RuleBook(
+            KO_NUMBERS[rules.ko],
+            rules.limit,
+            choice.useless,
+            any(player.face.features.history > 0 for player in players),
+            choice.play_on,
+            choice.resign_at,
+        )
+        self.keys = starts.keys(self.book.ko == SITUATIONAL)
+        self.games = self.slots.games.view(np.ndarray)
+        self.assignments: list[Assignment | None] = [None] * slots
+        # what questions to each player are written into
+        self.sheets = [
+            new_sheet(
+                slots,
+                rules.size**2,
+                player.face.features.row_bytes,
+                past=player.face.features.history > 0,
+                turning=choice.random_symmetry,
+            )
+            for player in players
+        ]
+        self.komi = np.full(slots, rules.komi, np.float32)
+
+    # --- games
+
+    def refill(self, waiting: Iterator[Assignment]) -> None:
+        """Begin games in free slots, as long as there are any waiting."""
+        for i, held in enumerate(self.assignments):
+            if held is None and (assignment := next(waiting, None)) is not None:
+                self.begin(i, assignment)
+
+    def begin(self, i: int, assignment: Assignment) -> None:
+        self.check(assignment)
+        self.assignments[i] = assignment
+        game = self.slots.games[i]
+        game.number = assignment.number
+        game.until, game.random_turns = assignment.until, assignment.random_turns
+        game.opening, game.players = assignment.opening, assignment.players
+        game.start = assignment.start
+        self.slots.random[i] = new_state(self.seed, assignment.number)
+        slots_kernels.begin(
+            self.slots,
+            self.book,
+            i,
+            self.starts.records,
+            self.starts.histories,
+            self.starts.earlier,
+            self.keys[assignment.start],
+        )
+
+    def check(self, assignment: Assignment) -> None:
+        """Raise `Mistake` for a player or a starting position that there is not."""
+        most = len(self.players)
+        for player in (*assignment.players, *assignment.opening):
+            if not (player == RANDOM or 0 <= player < most):
+                raise Mistake(f"game {assignment.number}: there is no player {player} of {most}")
+        if not 0 <= assignment.start < len(self.starts):
+            raise Mistake(
+                f"game {assignment.number}: there is no position {assignment.start} to begin with"
+            )
+
+    def finished(self) -> Iterator[PlayedGame]:
+        """Yield the games that are over, and free their slots."""
+        for i in np.flatnonzero(self.games["ending"] != RUNNING).tolist():
+            assignment = self.assignments[i]
+            if assignment is not None:
+                game = self.played(i, assignment)
+                self.assignments[i] = None
+                self.games["ending"][i] = RUNNING
+                self.games["mover"][i] = NOBODY
+                yield game
+
+    def played(self, i: int, assignment: Assignment) -> PlayedGame:
+        slots, game = self.slots, self.slots.games[i]
+        turns = int(game.turn)
+        owner = np.zeros(VERTICES, np.int8)
+        score, winner = result_of(int(area(slots.boards[i], owner)), self.rules.komi)
+        if game.ending == BY_RESIGNATION:
+            winner = -int(game.resigned)
+        return PlayedGame(
+            assignment=assignment,
+            size=self.rules.size,
+            komi=self.rules.komi,
+            moves=slots.moves[i, :turns].copy(),
+            colours=slots.colours[i, :turns].copy(),
+            chosen_by=slots.chosen_by[i, :turns].copy(),
+            values=slots.values[i, :turns].copy(),
+            ending=ENDING[int(game.ending)],
+            score=score,
+            winner=winner,
+            owner=owner[vertices(self.rules.size)],
+            would_resign=int(game.would_resign),
+            allowed=slots.allowed[i, :turns].copy() if self.choice.keep_allowed else None,
+            visits=self.visits(i),
+        )
+
+    def visits(self, i: int) -> Visits | None:
+        """What a search spent on the moves of the game in slot i; None without one."""
+        return None
+
+    # --- questions
+
+    def ask(self) -> Question | None:
+        raise NotImplementedError
+
+    def take(self, answers: Evaluation) -> None:
+        raise NotImplementedError
+
+    def question(self, player: int, count: int) -> Question:
+        """The first `count` rows of what was written as a question to a player."""
+        sheet = self.sheets[player]
+        return Question(
+            self.players[player],
+            Positions(
+                sheet.packed[:count],
+                sheet.to_play[:count],
+                Known(komi=self.komi[:count]),
+                sheet.turns[:count] if sheet.turning else None,
+            ),
+        )
+
+
+def check_player(player: Evaluator, rules: Rules) -> None:
+    """Raise `Mistake` for an evaluator that can't choose moves on a board of that size."""
+    face = player.face
+    if POLICY not in face.answers:
+        raise Mistake(f"{face.name} names no moves, so it can't play: a policy net is needed")
+    if not face.fits(rules.size):
+        raise Mistake(
+            f"{face.name} is for boards from {face.least} to {face.most}, not for {rules.size}"
+        )
+
+
+def no_values(count: int) -> np.ndarray:
+    return np.full(count, np.nan, np.float32)
