@@ -21,7 +21,7 @@ from data.sources.guard import TRAILING, ReadStats
 
 EXAMPLES = 5  # of each reason
 FULL = "enough of this source"
-# of games that were played for a dataset: see mcts/selfplay/recipe.py
+# of games that were played for a dataset: see mcts/selfplay/value_data/recipe.py
 EARLY, SURPLUS = "over before its position", "not needed"
 LATER = ("duplicate", FULL, SURPLUS)  # reasons that are found when the file is planned
 WINNERS = {1: "Black", -1: "White", 0: "nobody or unknown"}

@@ -20,8 +20,8 @@ from data.records.replay import Replayer
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import PlayedGame, Rules
 from mcts.selfplay.policy_games import PolicyGames
-from mcts.selfplay.recipe import Recipe, to_record
-from mcts.selfplay.rollout_ends import Passer, RolloutEnds
+from mcts.selfplay.value_data.recipe import Recipe, to_record
+from mcts.selfplay.value_data.rollout_ends import Passer, RolloutEnds
 from pipelines.selfplay.positions_players import Player, RolloutFile
 
 LABEL = "selfplay"  # of the games' source

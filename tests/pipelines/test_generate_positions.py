@@ -32,7 +32,7 @@ from data.features.feature_set import ALPHAGO48, ZERO17
 from data.game.board import Board
 from data.game.coords import PASS
 from data.loading.targets import Targets
-from mcts.selfplay.recipe import draw_turn, kept
+from mcts.selfplay.value_data.recipe import draw_turn, kept
 from pipelines import generate_positions
 from pipelines.selfplay.positions_options import read_supply
 from pipelines.selfplay.positions_players import NetPlayer, PlayerError, RolloutFile, hash_one

@@ -8,8 +8,8 @@ import pytest
 from sgfmill import sgf, sgf_grammar
 
 from data.build import report
-from data.build.options import GameOptions
 from data.build.games_part import describe
+from data.build.options import GameOptions
 from data.dataset import game_table
 from data.game.coords import PASS, from_sgfmill
 from data.records import replay

@@ -15,8 +15,8 @@ from mcts.rollouts.policy import RolloutPolicy
 from mcts.search.fakes import FakePolicy
 from mcts.selfplay.games import RANDOM, PlayedGame, Rules
 from mcts.selfplay.policy_games import PolicyGames
-from mcts.selfplay.recipe import Recipe, draw_turn, kept, random_turn, scaled, to_record
-from mcts.selfplay.rollout_ends import Passer, RolloutEnds
+from mcts.selfplay.value_data.recipe import Recipe, draw_turn, kept, random_turn, scaled, to_record
+from mcts.selfplay.value_data.rollout_ends import Passer, RolloutEnds
 from tests.support.selfplay import WEIGHTS
 
 

@@ -19,7 +19,7 @@ from data.game.coords import MAX_SIZE, MIN_SIZE, PASS
 from data.records.replay_kernels import Moves, replay_to
 from mcts.rollouts.policy import Recorder, RolloutPolicy
 from mcts.selfplay.games import PASSES, TOO_LONG, PlayedGame, result_of
-from mcts.selfplay.recipe import random_turn
+from mcts.selfplay.value_data.recipe import random_turn
 
 DRAWS = 0x0E  # keeps the draws of rollouts apart from the draws of the game
 NEVER = -1e4  # logarithm of a chance that no draw hits

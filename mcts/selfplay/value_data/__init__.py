@@ -1,0 +1,1 @@
+"""Value data by self-play, the recipe of AlphaGo: begin with `recipe.py`."""
