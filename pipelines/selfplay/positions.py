@@ -54,7 +54,7 @@ class Job:
         """What the games are, in words."""
         most = self.recipe.most_turns
         first, rest = self.names
-        return f"U of 1-{most}; {first} to move U-1, move U at random, then {rest}"
+        return f"U of 1-{most}: {first} up to move U-1, move U at random, then {rest}"
 
     def describe(self) -> dict[str, Any]:
         """The job as plain values, without what does not change the games."""
@@ -124,5 +124,6 @@ def play(job: Job, numbers: range) -> Iterator[PlayedGame]:
 def open_players(job: Job) -> list[Evaluator]:
     """Return the players that assignments name: the SL policy, and the other one."""
     if isinstance(job.rl, RolloutFile):
+        assert job.rl.open()  # it plays behind the passes
         return [job.sl.open(), Passer()]
     return [job.sl.open()] if job.rl == job.sl else [job.sl.open(), job.rl.open()]

@@ -8,9 +8,10 @@ from data.build.executors import Executor
 from data.build.options import FileOptions, GameOptions, find_wrong_splits
 from data.features.feature_set import feature_set
 from mcts.selfplay.choice import Choice
+from mcts.selfplay.crew import check_player
 from mcts.selfplay.games import Rules
 from pipelines.engine.options import check_engine
-from pipelines.selfplay.positions import Job
+from pipelines.selfplay.positions import Job, open_players
 from pipelines.selfplay.positions_players import NetPlayer, Player, RolloutFile
 from pipelines.selfplay.positions_supply import Played
 from pipelines.shell.options import Above, AtLeast, Between, OptionError, read
@@ -87,8 +88,8 @@ def read_supply(values: dict[str, Any]) -> Played:
     job = job_of(options)
     assert job.recipe  # which checks its numbers
     if options.executor.kind == "processes":
-        job.sl.open()  # so that a file that can't be used is told at once
-        job.rl.open()
+        for player in open_players(job):  # what can't play is told at once
+            check_player(player, job.rules)
     return Played(file, job, options.games, min(options.parts.games, options.games))
 
 

@@ -8,7 +8,7 @@ from data.base.text import count_of
 from data.build.report import SURPLUS
 from data.build.work_folder import OWNERS, path_beside, report_path
 from pipelines.dataset.build_report import describe_reason
-from pipelines.shell.console import clock
+from pipelines.shell.console import clock, rate
 from pipelines.shell.path_keys import command
 
 
@@ -34,14 +34,13 @@ def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
         f"{report['bytes'] / 1e6:,.1f} MB, {report['bytes_a_position']:g} bytes a position"
     )
     resumed = "; resumed: some of it was done before" if report["resumed"] else ""
-    speed = f"{report['positions_a_second']:,} positions/s"
+    seconds = max(1e-3, report["seconds"] - report["seconds_compiling"])
+    speed = f"{rate(report['positions'] / seconds)} positions/s"
     yield f"in {clock(report['seconds'])} ({speed}{resumed})"
     owners = path_beside(output, OWNERS)
     yield f"dataset: {output}"
     yield f"owners:  {owners}"
     yield f"report:  {report_path(output)}"
     yield f"next:    {command('inspect_dataset', dataset=output)}"
-    value = command("train_model", dataset=output).replace(
-        "dataset=", "experiment=pretrained_value dataset=", 1
-    )
-    yield f"         {value} loader.owners={owners}"
+    mixed = command("train_model", **{"loader.mixed": output, "loader.mixed_owners": owners})
+    yield f"         {mixed} experiment=value_selfplay dataset=..."

@@ -30,7 +30,13 @@ from mcts.selfplay.policy_games import PolicyGames
 from pipelines.selfplay.positions import Job, PlayTask, count_part, play_part
 
 # the code that games depend on besides `data`
-CODE = ("mcts", "models/answering", "models/files", "models/nets", "pipelines/selfplay")
+CODE = (
+    "mcts/**/*.py",
+    "models/answering/*.py",
+    "models/files/*.py",
+    "models/nets/*.py",
+    "pipelines/selfplay/positions*.py",
+)
 PATIENCE = 20  # games played for each that is kept, after which the recipe can't be meant
 AT_LEAST = 1000  # games played before that is said
 
@@ -122,6 +128,7 @@ class Played:
     def collect(
         self, manifest: Manifest, folder: WorkFolder, progress: Progress
     ) -> tuple[Plan, Rejects]:
+        progress.say(f"{self.job.rules.size}x{self.job.rules.size}, {self.job.event}")
         warm_up()
         most = AT_LEAST + PATIENCE * self.games
         course = Course(self.job, folder, self.numbers, self.games, most)
@@ -182,8 +189,7 @@ def count_different(paths: list[Path]) -> np.ndarray:
 def hash_players() -> str:
     """A hash of the code that plays."""
     root = PACKAGE.parent
-    folders = [root / folder for folder in CODE]
-    return hash_files(sorted(path for at in folders for path in at.rglob("*.py")), root)
+    return hash_files(sorted(path for pattern in CODE for path in root.glob(pattern)), root)
 
 
 def warm_up() -> None:

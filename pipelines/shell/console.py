@@ -127,7 +127,7 @@ class BuildProgress:
             words = [f"{self.done / self.total:.0%} of {self.total:,} {self.unit}"]
         else:
             words = [f"{self.done:,} {self.unit}"]
-        words.append(f"{speed:,.0f}/s")
+        words.append(f"{rate(speed)}/s")
         if self.total and speed > 0 and self.done < self.total:
             words.append(f"{clock((self.total - self.done) / speed)} left")
         return ", ".join(
@@ -158,6 +158,11 @@ def progress(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
 
     with shown:
         yield watch
+
+
+def rate(speed: float) -> str:
+    """A number a second, with a decimal where it is small."""
+    return f"{speed:,.0f}" if speed >= 10 else f"{speed:.1f}"
 
 
 def clock(seconds: float) -> str:

@@ -60,10 +60,10 @@ def test_the_command_of_the_readme_works_from_any_folder(folder):
     ):  # fmt: skip
         assert text in done.stdout, done.stdout
     assert re.search(
-        r"^reading: 21 games, [\d,]+/s, [\d,]+ positions, 1 rejects$", done.stdout, re.MULTILINE
+        r"^reading: 21 games, [\d,.]+/s, [\d,]+ positions, 1 rejects$", done.stdout, re.MULTILINE
     ), done.stdout
     assert re.search(
-        r"^encoding: [\d,]+ positions, [\d,]+/s, \d+ left out, \d+ games$",
+        r"^encoding: [\d,]+ positions, [\d,.]+/s, \d+ left out, \d+ games$",
         done.stdout,
         re.MULTILINE,
     ), done.stdout

@@ -39,7 +39,7 @@ from pipelines.selfplay.positions_players import NetPlayer, PlayerError, Rollout
 from pipelines.selfplay.positions_report import describe
 from pipelines.selfplay.positions_supply import Course
 from pipelines.shell.configuration import CONF
-from tests.support.builds import Watcher, digest
+from tests.support.builds import Watcher, digest, edited
 from tests.support.selfplay import (
     CORNERS,
     ROOT,
@@ -78,6 +78,18 @@ def test_the_file_is_sound_and_has_one_position_a_game(made: tuple[Path, dict[st
     assert set(file.column("server")) == {"program"}
     assert set(file.column("black_name")) == {"even"}
     assert file.games["komi"][0] == 7.5 and file.passes
+
+
+def test_a_row_at_another_ply_than_the_game_says_is_found(
+    made: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    for game, ply in ((3, 0), (5, 1000), (7, -1)):
+        path = tmp_path / f"{game}.h5"
+        path.write_bytes(made[0].read_bytes())
+        with edited(path) as file:
+            file["games/only_ply"][game] = ply
+        problems = verify(Rows(DatasetFile(path)), sample=None).problems
+        assert any(str(game) in problem for problem in problems), problems
 
 
 def test_the_first_usable_games_are_kept_and_the_others_are_counted(
@@ -358,7 +370,7 @@ def test_the_script_plays_nets_and_says_what_it_made(
         f"dataset: {output}",
         "owners:",
         "inspect_dataset",
-        "loader.owners=",
+        "loader.mixed_owners=",
         "Black won",
     ):
         assert words in said
@@ -374,6 +386,8 @@ def test_the_script_plays_nets_and_says_what_it_made(
         (["games=0"], "games=0"),
         (["engine=fast"], "engine=fast"),
         (["parts.rows=100"], "parts.rows=100: a multiple of 256"),
+        (["size=7"], "is for boards from 2 to 5, not for 7"),
+        ([f"sl={ROOT / 'models' / 'pretrained' / 'value.json'}", "size=19"], "names no moves"),
     ],
 )
 def test_mistakes_are_one_line(

@@ -254,7 +254,7 @@ BROKEN_RECORDS = {
 }
 MEASURED = (  # what differs from run to run or with versions of HDF5 and Zstandard
     (r"compiling, which takes .*\n", ""),  # only where kernels are not compiled yet
-    (r"[\d,]+/s", "N/s"),
+    (r"[\d,.]+/s", "N/s"),
     (r"[\d,]+ positions/s", "N positions/s"),
     (r"[\d.,]+ [MG]B", "N MB"),
     (r"[\d.]+ bytes a position", "N bytes a position"),
