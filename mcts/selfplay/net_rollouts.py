@@ -5,7 +5,8 @@
 
 All positions are played out together, so that every call of the net is a full batch. The games of
 a position depend on the seed and on the position's number alone: not on the positions beside it,
-nor on how many games are at work at once. The first games of many are those of few.
+nor on how many games are in work at once (as long as the net's own answers do not depend on its
+batch, as those of bf16 do in their last digits). The first games of many are those of few.
 
 Values and owners are from the view of the player to move. Each game counts with the komi of its
 position, by area, and nobody resigns.
