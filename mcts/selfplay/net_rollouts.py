@@ -139,6 +139,8 @@ def recorded_rollouts(
     """
     play = play or Play()
     positions = len(labels["game"])
+    if watch is not None:
+        watch(0, count * positions)
     numbers = np.arange(positions) if numbers is None else numbers
     parts = []
     for first in range(0, positions, TOGETHER):

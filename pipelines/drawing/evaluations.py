@@ -232,10 +232,11 @@ def rollout_phases(path: Path, phases: Table, judges: Mapping[str, str], subtitl
     `judges` are the labels of the scores, a line each. Figure 2b of the paper shows the same.
     """
     title = "How well the winner is known, by phase of the game"
-    with figure(path, title, subtitle, (9, 6.5), heights=(5, 1)) as (top, bottom):
+    with figure(path, title, subtitle, (10, 6.5), heights=(5, 1)) as (top, bottom):
         names = list(phases)
-        for (score, label), colour in zip(judges.items(), SWEEP_COLOURS, strict=False):
-            curve(top, names, phases, score, colour, label)
+        for k, (score, label) in enumerate(judges.items()):
+            shift = 0.08 * (k - (len(judges) - 1) / 2)
+            curve(top, names, phases, score, SWEEP_COLOURS[k], label, shift=shift)
         top.axhline(1, color=INK, lw=1.2, ls=(0, (1, 1.5)), label="saying nothing")
         top.set_ylim(0, None)
         top.set_ylabel("squared error on -1..+1")

@@ -183,6 +183,7 @@ def by_value(options: RolloutOptions, one: OpenNet, asked: Asked) -> Judgement:
     reader = PositionReader(asked.file, one.net.face)
     with progress(one.name, "positions") as watch:
         done = 0
+        watch(done, len(asked.rows))
         for positions, _ in reader.batches(asked.rows, options.at_once):
             answers = one.net.evaluate(positions)
             assert answers.value is not None

@@ -220,7 +220,7 @@ def test_recorded_positions_are_played_out_in_parts_as_all_at_once(monkeypatch):
         FakePolicy(), games, labels, komi, 2, watch=lambda *done: seen.append(done)
     )
     assert same(parts, found) and parts.asked == found.asked
-    assert seen == [(k, 24) for k in range(1, 25)]
+    assert seen == [(k, 24) for k in range(25)]
 
 
 def test_arguments_that_do_not_go_together_are_refused():
