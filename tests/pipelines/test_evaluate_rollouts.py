@@ -207,13 +207,13 @@ def test_nets_judge_the_same_positions(
     assert "policy net less value net" in capsys.readouterr().out
 
 
-def test_a_value_net_is_asked_about_the_positions_as_the_evaluation_of_nets_asks_it(
+def test_a_value_net_judges_the_positions_with_their_komi(
     made: tuple[Path, Path], nets: Path, tmp_path: Path
 ) -> None:
     """A second opinion: the same positions encoded from boards, and komi told by hand."""
     options = f"value={nets / 'value.ckpt'}", "names=[winner]", "positions=9"
     found = ran(tmp_path, f"rollout={made[1]}", f"dataset={made[0]}", *SMALL, *options)["judgement"]
-    file, net = DatasetFile(made[0]), open_net(nets / "value.ckpt")
+    file, net = DatasetFile(made[0]), open_net(nets / "value.ckpt", engine="fp32")
     rows = choose(file, "test", "value", None, 1).rows
     rows = np.sort(rows[shuffled(len(rows), key(1, "positions"))[:9]])
     labels, games, errors = read_labels(file, rows), Games(file), []
