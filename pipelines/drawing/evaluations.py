@@ -226,6 +226,26 @@ def value_phases(path: Path, nets: Nets, subtitle: str) -> None:
         legend(top, loc="lower right")
 
 
+def paired_phases(path: Path, first: str, nets: Nets, score: str, subtitle: str) -> None:
+    """Draw by phase how much a score differs from that of the net `first` on the same positions.
+
+    A band that does not touch the line at 0 is a difference that chance does not explain.
+    """
+    moves = score == "top1"
+    what, scale = ("top 1, points of %", 100) if moves else ("squared error on -1..+1", 1)
+    title = f"Difference from {first} on the same positions, by phase of the game"
+    with figure(path, title, subtitle, (9, 6), heights=(4, 1)) as (top, bottom):
+        phases = list(dict.fromkeys(phase for table in nets.values() for phase in table))
+        top.axhline(0, color=COLOURS[0], lw=1.5, label=first)
+        for (name, table), colour in zip(nets.items(), COLOURS[1:], strict=False):
+            curve(top, phases, table, score, colour, name, scale=scale)
+        better = "higher" if moves else "lower"
+        top.set_ylabel(f"{what}; {better} is better")
+        counts(bottom, phases, next(iter(nets.values())))
+        phase_axis(top, bottom, phases)
+        legend(top, loc="best")
+
+
 def rollout_phases(path: Path, phases: Table, judges: Mapping[str, str], subtitle: str) -> None:
     """Draw how well judges of positions predict the winner: squared error by phase of the game.
 

@@ -33,7 +33,10 @@ PATH_KEYS = {
     "measure_speed": ("source", "output"),
     "play_gtp": ("net", "policy", "value", "rollout", "tree", "log"),
     "play_match": ("output",),
-    "train_model": ("dataset", "start", "resume", "output", "loader.owners"),
+    "train_model": (
+        *("dataset", "start", "resume", "output"),
+        *("loader.owners", "loader.mixed", "loader.mixed_owners"),
+    ),
 }
 HYDRA_KEYS = ("hydra.run.dir", "hydra.sweep.dir")
 
