@@ -6,11 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from data.base.errors import Mistake
-from data.dataset.games import Games
 from data.game.board import Board
 from data.game.board_kernels import WHITE_TO_PLAY, new_boards
-from data.game.history_kernels import new_history
-from mcts.selfplay.starts_kernels import Recorded, replay_starts
 
 
 @dataclass(frozen=True)
@@ -49,31 +46,6 @@ class Starts:
         for k, known in enumerate(keys):
             earlier[k, : len(known)] = known
         return Starts(records, np.stack([board.history() for board in boards]), earlier)
-
-    @staticmethod
-    def recorded(
-        games: Games, game: np.ndarray, ply: np.ndarray, to_play: np.ndarray, *, ko: str
-    ) -> "Starts":
-        """Return the positions before ply[k] of game[k] of a dataset, [positions] each.
-
-        `to_play` are the players to move there, and `ko` is the rule that earlier positions are
-        compared by. Passes just made are forgotten, and positions before a set-up, too. Raises
-        `DatasetError` for rows that do not exist and for games that are not legal.
-        """
-        games.check_indices(game, ply)
-        records = new_boards(len(game), games.size)
-        histories = np.stack([new_history() for _ in game])
-        earlier = np.zeros((len(game), max(1, int(ply.max()))), np.uint64)
-        wrong = replay_starts(
-            games.arrays(),
-            *(column.astype(np.int64) for column in (game, ply)),
-            to_play.astype(np.int8),
-            ko == "situational",
-            Recorded(records, histories, earlier),
-        )
-        if wrong >= 0:
-            raise games.illegal(wrong)
-        return Starts(records, histories, earlier)
 
     def keys(self, situational: bool) -> np.ndarray:
         """Return uint64 [starts]: the positions themselves as superko compares them."""

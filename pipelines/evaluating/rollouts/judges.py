@@ -18,7 +18,7 @@ from data.features.evaluation import POLICY as MOVES
 from data.features.evaluation import VALUE
 from mcts.play.rollout_trials import mean_results
 from mcts.rollouts.protocols import Rollouts
-from mcts.selfplay.net_rollouts import Play, recorded_rollouts
+from mcts.selfplay.judging.net_rollouts import Play, recorded_rollouts
 from models.answering.engines import choose_device
 from models.answering.inference import Inference
 from models.answering.open import open_net

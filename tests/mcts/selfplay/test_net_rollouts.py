@@ -9,9 +9,14 @@ from data.game.board import Board
 from data.game.coords import BLACK, PASS, WHITE
 from data.records.replay_kernels import ManyMoves
 from mcts.play.rollout_trials import variance_of_mean
-from mcts.search.fakes import FakePolicy
-from mcts.selfplay.net_rollouts import NetRollouts, Play, net_rollouts, recorded_rollouts
+from mcts.search.fakes import FakeNet, FakePolicy
+from mcts.search.params import SearchParams
+from mcts.selfplay.games import Assignment, Rules
+from mcts.selfplay.judging.net_rollouts import NetRollouts, Play, net_rollouts, recorded_rollouts
+from mcts.selfplay.judging.recorded import recorded_starts
+from mcts.selfplay.policy_games import PolicyGames
 from mcts.selfplay.starts import Starts
+from mcts.selfplay.tree_games import Thinking, TreeGames
 from tests.support.diagrams import diagram
 
 FIELDS = ("value", "variance", "owner", "games")
@@ -113,6 +118,20 @@ def test_a_net_is_told_the_komi_of_each_position():
     assert -2.5 not in told[1] and 3.5 not in told[-1]
 
 
+def test_games_of_other_komi_are_searched_and_counted_with_it():
+    rules, net = Rules(size=5, komi=7.5), FakeNet({}, lambda own, other: 0.0)
+    trees = TreeGames([net], rules, SearchParams(lam=0), Thinking(4), slots=3)
+    plain = PolicyGames([net], rules, slots=3)
+    wanted = {0: 0.5, 1: None, 2: -20.0}
+    for games in (plain, trees):
+        found = list(games.play(Assignment(n, komi=komi) for n, komi in wanted.items()))
+        assert {game.number: game.komi for game in found} == {0: 0.5, 1: 7.5, 2: -20.0}
+        for game in found:
+            assert game.score == game.owner.sum() - game.komi
+            assert game.winner == np.sign(game.score)
+    assert trees.crews[0].forest.heads["komi"].tolist() == [0.5, 7.5, -20.0]
+
+
 def test_games_depend_on_seed_and_number_alone():
     starts, komi = some_positions(20), np.full(20, 2.5)
     found = net_rollouts(FakePolicy(), starts, komi, 3, Play(seed=7))
@@ -199,7 +218,7 @@ def test_positions_of_recorded_games_are_those_of_the_checked_board(ko):
     game, ply = np.array(where).T
     boards = [games.played[g][1][t] for g, t in where]
     to_play = np.array([board.to_play for board in boards])
-    starts, expected = Starts.recorded(games, game, ply, to_play, ko=ko), Starts.of(boards)
+    starts, expected = recorded_starts(games, game, ply, to_play, ko=ko), Starts.of(boards)
     assert (starts.histories == expected.histories).all()
     for name in ("to_play", "ko", "passes", "ply", "hash", "colour"):
         assert (starts.records[name] == expected.records[name]).all(), name
@@ -215,7 +234,7 @@ def test_recorded_positions_are_played_out_in_parts_as_all_at_once(monkeypatch):
     labels, komi = {"game": game, "ply": ply, "to_play": to_play}, np.full(12, 0.5)
     seen = []
     found = recorded_rollouts(FakePolicy(), games, labels, komi, 2)
-    monkeypatch.setattr("mcts.selfplay.net_rollouts.TOGETHER", 5)
+    monkeypatch.setattr("mcts.selfplay.judging.net_rollouts.TOGETHER", 5)
     parts = recorded_rollouts(
         FakePolicy(), games, labels, komi, 2, watch=lambda *done: seen.append(done)
     )

@@ -23,6 +23,7 @@ from data.features.evaluation import Evaluator
 from mcts.play.rollout_trials import variance_of_mean
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import Assignment, Rules
+from mcts.selfplay.judging.recorded import recorded_starts
 from mcts.selfplay.policy_games import PolicyGames
 from mcts.selfplay.starts import Starts
 
@@ -145,7 +146,7 @@ def recorded_rollouts(
     parts = []
     for first in range(0, positions, TOGETHER):
         some = slice(first, first + TOGETHER)
-        starts = Starts.recorded(
+        starts = recorded_starts(
             games, *(labels[name][some] for name in ("game", "ply", "to_play")), ko=play.ko
         )
         parts.append(
