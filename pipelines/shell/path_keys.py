@@ -27,7 +27,7 @@ PATH_KEYS = {
     "estimate_owners": ("dataset", "owners", "rollout"),
     "estimate_rank": ("game[]", "dataset", "net", "output"),
     "evaluate_model": ("checkpoint[]", "dataset", "output"),
-    "evaluate_rollouts": ("rollout", "dataset", "output"),
+    "evaluate_rollouts": ("rollout", "dataset", "policy[]", "value[]", "output"),
     "export_model": ("checkpoint[]", "dataset", "evaluation", "output"),
     "inspect_dataset": ("dataset", "png", "sgf", "games"),
     "measure_speed": ("source", "output"),
