@@ -8,6 +8,7 @@
 `PolicyCrew` and `TreeCrew` say how moves are chosen. `lockstep.py` drives crews.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -107,7 +108,7 @@ class Crew:
             )
             for player in players
         ]
-        self.komi = np.full(slots, rules.komi, np.float32)
+        self.komi = np.full(slots, rules.komi)
 
     # --- games
 
@@ -125,6 +126,7 @@ class Crew:
         game.until, game.random_turns = assignment.until, assignment.random_turns
         game.opening, game.players = assignment.opening, assignment.players
         game.start = assignment.start
+        self.komi[i] = self.rules.komi if assignment.komi is None else assignment.komi
         self.slots.random[i] = new_state(self.seed, assignment.number)
         slots_kernels.begin(
             self.slots,
@@ -146,6 +148,8 @@ class Crew:
             raise Mistake(
                 f"game {assignment.number}: there is no position {assignment.start} to begin with"
             )
+        if assignment.komi is not None and not math.isfinite(assignment.komi):
+            raise Mistake(f"game {assignment.number}: komi={assignment.komi}, a number is expected")
 
     def finished(self) -> Iterator[PlayedGame]:
         """Yield the games that are over, and free their slots."""
@@ -162,13 +166,13 @@ class Crew:
         slots, game = self.slots, self.slots.games[i]
         turns = int(game.turn)
         owner = np.zeros(VERTICES, np.int8)
-        score, winner = result_of(int(area(slots.boards[i], owner)), self.rules.komi)
+        score, winner = result_of(int(area(slots.boards[i], owner)), float(self.komi[i]))
         if game.ending == BY_RESIGNATION:
             winner = -int(game.resigned)
         return PlayedGame(
             assignment=assignment,
             size=self.rules.size,
-            komi=self.rules.komi,
+            komi=float(self.komi[i]),
             moves=slots.moves[i, :turns].copy(),
             colours=slots.colours[i, :turns].copy(),
             chosen_by=slots.chosen_by[i, :turns].copy(),
@@ -202,7 +206,7 @@ class Crew:
             Positions(
                 sheet.packed[:count],
                 sheet.to_play[:count],
-                Known(komi=self.komi[:count]),
+                Known(komi=self.komi[sheet.rows[:count]].astype(np.float32)),
                 sheet.turns[:count] if sheet.turning else None,
             ),
         )

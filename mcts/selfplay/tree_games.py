@@ -135,6 +135,7 @@ class TreeCrew(Crew):
 
     def begin(self, i: int, assignment: Assignment) -> None:
         super().begin(i, assignment)
+        self.forest.heads["komi"][i :: len(self.slots.games)] = self.komi[i]
         search_kernels.begin_trees(self.slots, self.forest, self.log, i)
 
     def ask(self) -> Question | None:

@@ -27,7 +27,7 @@ PATH_KEYS = {
     "estimate_owners": ("dataset", "owners", "rollout"),
     "estimate_rank": ("game[]", "dataset", "net", "output"),
     "evaluate_model": ("checkpoint[]", "dataset", "output"),
-    "evaluate_rollouts": ("rollout", "dataset", "output"),
+    "evaluate_rollouts": ("rollout", "dataset", "policy[]", "value[]", "output"),
     "export_model": ("checkpoint[]", "dataset", "evaluation", "output"),
     "generate_positions": ("output", "sl", "rl", "rollout"),
     "inspect_dataset": ("dataset", "png", "sgf", "games"),
