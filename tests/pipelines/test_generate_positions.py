@@ -146,6 +146,24 @@ def test_owners_are_exact_and_sum_to_the_score_of_the_player_to_move(
     assert (np.sign(lead) == batch["result"]).all()
 
 
+def test_the_loader_takes_the_file_alone_and_as_the_second_of_two(
+    made: tuple[Path, dict[str, Any]],
+) -> None:
+    from data.loading.datamodule import GoDataModule
+
+    path, owners = str(made[0]), str(made[0].with_name("o.owners.h5"))
+    file = DatasetFile(path)
+    how: dict[str, Any] = {"target": "value", "targets": ["result", "score"], "batch_size": 8}
+    alone = next(iter(GoDataModule(path, owners=owners, **how).train_dataloader()))
+    both = next(iter(GoDataModule(path, mixed=path, mixed_owners=owners, **how).train_dataloader()))
+    for batch, rows in ((alone, slice(None)), (both, slice(6, None))):
+        game, ply = batch["game"][rows].numpy(), batch["ply"][rows].numpy()
+        assert (file.column("only_ply")[game] == ply).all()
+        komi = batch["owner"][rows].sum(1) - batch["score"][rows]  # of the player to move
+        assert set(komi.tolist()) <= {7.5, -7.5}
+    assert both["mixed"].tolist() == [0] * 6 + [1] * 2
+
+
 def test_other_planes_of_the_same_games(made: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     generate(tmp_path / "o.h5", features=ZERO17)
     file = DatasetFile(tmp_path / "o.h5")
