@@ -8,12 +8,11 @@ import numpy as np
 
 from data.features import alphago48_kernels, packing
 from data.features.feature_set import ALPHAGO48
+from data.features.record_encoder import RecordEncoder
 from data.game.board import Board, check_colour
 from data.game.board_kernels import VERTICES, new_boards
 from data.game.ladder_kernels import new_steps
-from data.records.record import GameRecord
-from data.records.replay import moves_of, row_plies
-from data.records.replay_kernels import ManyMoves
+from data.records.replay_kernels import ManyMoves, Moves
 
 
 class PlaneEncoder:
@@ -41,7 +40,7 @@ class PlaneEncoder:
         return unpack(self.packed(board, colour), board.size)
 
 
-class GameEncoder:
+class GameEncoder(RecordEncoder):
     """Encodes positions of whole recorded games; one for each thread."""
 
     def __init__(self, size: int) -> None:
@@ -49,26 +48,10 @@ class GameEncoder:
         self.steps = new_steps()
         self.words = np.zeros(VERTICES, np.uint64)
 
-    def encode(
-        self,
-        record: GameRecord,
-        planes: np.ndarray,
-        plies: np.ndarray,
-        *,
-        skip: int = 0,
-        passes: bool = False,
-    ) -> int:
-        """Write the positions before moves of a legal game from number `skip` on; return how many.
-
-        They go to `planes` uint8 [n, points, 6] and `plies` int16 [n], until these are full. With
-        `passes` there are those before passes, too.
-        """
-        wanted = row_plies(record, passes)[skip : skip + len(plies)]
-        plies[: len(wanted)] = wanted
-        game, rows = moves_of(record), np.arange(len(wanted))
+    def write(self, game: Moves, plies: np.ndarray, rows: np.ndarray, planes: np.ndarray) -> int:
         return int(
             alphago48_kernels.encode_game(
-                self.boards, game, wanted, rows, planes, self.steps, self.words
+                self.boards, game, plies, rows, planes, self.steps, self.words
             )
         )
 

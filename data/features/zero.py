@@ -10,12 +10,11 @@ import numpy as np
 from data.features import zero_kernels
 from data.features.feature_set import ZERO17
 from data.features.packing import unpack
+from data.features.record_encoder import RecordEncoder
 from data.game.board import Board, check_colour
 from data.game.board_kernels import new_boards
 from data.game.history_kernels import new_history
-from data.records.record import GameRecord
-from data.records.replay import moves_of, row_plies
-from data.records.replay_kernels import ManyMoves
+from data.records.replay_kernels import ManyMoves, Moves
 
 
 class HistoryEncoder:
@@ -38,31 +37,15 @@ class HistoryEncoder:
         return unpack(self.packed(board, colour), board.size, ZERO17.planes)
 
 
-class HistoryGameEncoder:
+class HistoryGameEncoder(RecordEncoder):
     """Encodes positions of whole recorded games; one for each thread."""
 
     def __init__(self, size: int) -> None:
         self.boards = new_boards(1, size)
         self.history = new_history()
 
-    def encode(
-        self,
-        record: GameRecord,
-        planes: np.ndarray,
-        plies: np.ndarray,
-        *,
-        skip: int = 0,
-        passes: bool = False,
-    ) -> int:
-        """Write the positions before moves of a legal game from number `skip` on; return how many.
-
-        They go to `planes` uint8 [n, points, 2] and `plies` int16 [n], until these are full. With
-        `passes` there are those before passes, too.
-        """
-        wanted = row_plies(record, passes)[skip : skip + len(plies)]
-        plies[: len(wanted)] = wanted
-        game, rows = moves_of(record), np.arange(len(wanted))
-        return int(zero_kernels.encode_game(self.boards, game, wanted, rows, planes, self.history))
+    def write(self, game: Moves, plies: np.ndarray, rows: np.ndarray, planes: np.ndarray) -> int:
+        return int(zero_kernels.encode_game(self.boards, game, plies, rows, planes, self.history))
 
     def encode_rows(
         self,

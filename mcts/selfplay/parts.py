@@ -40,6 +40,7 @@ GAME_COLUMNS = {
     "opening": np.int8,
     "until": np.int32,
     "random_turns": np.int32,
+    "own_komi": np.bool_,  # the assignment names the komi, not the rules
     "komi": np.float64,
     "ending": np.uint8,  # a place in ENDINGS
     "score": np.float64,
@@ -76,6 +77,8 @@ def columns_of(games: Sequence[PlayedGame]) -> dict[str, np.ndarray]:
     for name, dtype in GAME_COLUMNS.items():
         if name in FROM_ASSIGNMENT:
             rows = [getattr(game.assignment, name) for game in games]
+        elif name == "own_komi":
+            rows = [game.assignment.komi is not None for game in games]
         elif name == "ending":
             rows = [ENDINGS.index(game.ending) for game in games]
         else:
@@ -150,4 +153,5 @@ def assignment_of(columns: dict[str, np.ndarray], k: int) -> Assignment:
         name: tuple(columns[name][k].tolist()) if columns[name].ndim > 1 else int(columns[name][k])
         for name in FROM_ASSIGNMENT
     }
-    return Assignment(**known)
+    komi = float(columns["komi"][k]) if columns["own_komi"][k] else None
+    return Assignment(**known, komi=komi)

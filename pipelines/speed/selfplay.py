@@ -19,7 +19,7 @@ from mcts.selfplay.crew import Crew
 from mcts.selfplay.games import Assignment, Rules
 from mcts.selfplay.lockstep import evaluate
 from mcts.selfplay.policy_games import PolicyGames
-from mcts.selfplay.tree_games import Thinking, TreeGames
+from mcts.selfplay.trees.tree_games import Thinking, TreeGames
 from models.answering.engines import OnnxEngine
 from models.answering.inference import Inference
 from models.answering.inference import unpack as unpack_positions

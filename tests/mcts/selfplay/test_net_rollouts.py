@@ -16,7 +16,7 @@ from mcts.selfplay.judging.net_rollouts import NetRollouts, Play, net_rollouts, 
 from mcts.selfplay.judging.recorded import recorded_starts
 from mcts.selfplay.policy_games import PolicyGames
 from mcts.selfplay.starts import Starts
-from mcts.selfplay.tree_games import Thinking, TreeGames
+from mcts.selfplay.trees.tree_games import Thinking, TreeGames
 from tests.support.diagrams import diagram
 
 FIELDS = ("value", "variance", "owner", "games")

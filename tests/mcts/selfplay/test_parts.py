@@ -13,7 +13,7 @@ from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import Assignment, Rules
 from mcts.selfplay.parts import read_games, write_games
 from mcts.selfplay.policy_games import PolicyGames
-from mcts.selfplay.tree_games import Thinking, TreeGames
+from mcts.selfplay.trees.tree_games import Thinking, TreeGames
 
 
 def same(one, other):
@@ -41,7 +41,7 @@ def games_with_search():
     params = SearchParams(lam=0.0, n_thr=0, rollouts=False, fpu="zero")
     return list(
         TreeGames([net], Rules(size=4, komi=6.5), params, Thinking(8)).play(
-            Assignment(n, random_turns=1) for n in range(5)
+            Assignment(n, random_turns=1, komi=(None, 0.5, 7.5)[n % 3]) for n in range(5)
         )
     )
 

@@ -21,14 +21,15 @@ from data.game.board_kernels import VERTICES, new_boards
 from data.game.history_kernels import new_history
 from data.game.ladder_kernels import new_steps
 from mcts.search.params import SearchParams
-from mcts.selfplay import policy_kernels, search_kernels
+from mcts.selfplay import policy_kernels
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.crew import Crew, Question
-from mcts.selfplay.forest_kernels import new_forest
 from mcts.selfplay.games import Assignment, PlayedGame, Rules, Visits
 from mcts.selfplay.lockstep import Load, drive
-from mcts.selfplay.search_kernels import Effort, Log, Space
 from mcts.selfplay.starts import Starts
+from mcts.selfplay.trees import search_kernels
+from mcts.selfplay.trees.forest_kernels import new_forest
+from mcts.selfplay.trees.search_kernels import Effort, Log, Space
 from mcts.tree.tree import KO_RULES
 from mcts.tree.wants_kernels import Bench
 

@@ -19,7 +19,9 @@ from data.base.random_kernels import next_share
 from data.game.board_kernels import copy_record
 from data.game.coords import PASS
 from mcts.rollouts.tree_policy_kernels import uniform_weights
-from mcts.selfplay.forest_kernels import (
+from mcts.selfplay.sheet_kernels import write_row
+from mcts.selfplay.slots_kernels import resigns, settle, take_turn
+from mcts.selfplay.trees.forest_kernels import (
     ask_root,
     begin_search,
     clear,
@@ -29,8 +31,6 @@ from mcts.selfplay.forest_kernels import (
     put_noise,
     tree_of,
 )
-from mcts.selfplay.sheet_kernels import write_row
-from mcts.selfplay.slots_kernels import resigns, settle, take_turn
 from mcts.tree.backup_kernels import finish_value
 from mcts.tree.descend_kernels import descend
 from mcts.tree.expand_kernels import expand, replace_priors

@@ -13,9 +13,9 @@ from mcts.search.protocols import Limits
 from mcts.search.search import Search
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import RANDOM, RESIGNATION, Assignment, Rules
-from mcts.selfplay.noise_kernels import add_noise
 from mcts.selfplay.starts import Starts
-from mcts.selfplay.tree_games import Thinking, TreeGames
+from mcts.selfplay.trees.noise_kernels import add_noise
+from mcts.selfplay.trees.tree_games import Thinking, TreeGames
 from mcts.tree.checks import check_finished
 from mcts.tree.store_kernels import Store
 

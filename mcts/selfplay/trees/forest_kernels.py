@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from data.base.jit import kernel
-from mcts.selfplay.noise_kernels import add_noise
+from mcts.selfplay.trees.noise_kernels import add_noise
 from mcts.tree.expand_kernels import expand
 from mcts.tree.store_kernels import (
     ANSWERED,
