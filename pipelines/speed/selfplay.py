@@ -46,7 +46,7 @@ ZERO = SearchParams(
 )
 # 6 blocks of 64, as the dual net has them, for 9x9
 SMALL_NET = {
-    "_target_": "models.nets.DualNet",
+    "_target_": "models.nets.DualNet",  # wheel: kept
     "planes": 16,
     "uniform": ["black_to_play"],
     "filters": 64,
