@@ -47,6 +47,7 @@ def folds_of(net: Any, card: Card) -> list[tuple[str, str, float]]:
     for name, module in plain.named_modules():
         if isinstance(module, nn.Sequential):
             for k in range(len(module) - 1):
-                if isinstance(module[k], nn.Conv2d) and isinstance(module[k + 1], nn.BatchNorm2d):
-                    found.append((f"{name}.{k}", f"{name}.{k + 1}", float(module[k + 1].eps)))
+                norm = module[k + 1]
+                if isinstance(module[k], nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
+                    found.append((f"{name}.{k}", f"{name}.{k + 1}", norm.eps))
     return found

@@ -10,7 +10,8 @@ The loss of a batch of games is the mean, over the learner's moves in all of the
     v    the net's own answer for the winner
 
 A step of the optimiser follows the gradient of a whole batch, which is summed over parts that fit
-into memory. The mean over moves makes the step independent of how long games are.
+into memory. The mean over moves makes the step independent of how long games are. A step that
+changes the policy too much is halved until it does not: one such step can destroy a net.
 
 The net stays in evaluation mode. Batch norm so uses the statistics that the net began with, and
 dropout is off: the gradient is that of the very policy that has played. Statistics of the batch
@@ -36,7 +37,8 @@ from models.learning.exact_resume import ResumableModule
 from models.learning.learner import OptimizerFactory, SchedulerFactory
 from models.nets.answers import ask
 
-PROBED = 64  # positions in which the policy before a step is compared with the one after
+PROBED = 256  # positions in which the policy before a step is compared with the one after
+HALVINGS = 10  # of a step that is too large
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,7 @@ class PolicyGradient(ResumableModule):
         *,
         updates: int,
         clip: float | None = 1.0,
+        most_change: float | None = None,
     ):
         super().__init__()
         self.automatic_optimization = False
@@ -155,6 +158,7 @@ class PolicyGradient(ResumableModule):
         self.make_scheduler = scheduler
         self.play, self.terms, self.updates = play, terms, updates
         self.clip = math.inf if clip is None else clip
+        self.most_change = math.inf if most_change is None else most_change
         self.rate = 1.0  # share of the configured rate that is left after collapses
         self.latest: dict[str, float] = {}  # metrics of the last update
         self.points: list[float] = []  # of the evaluation in progress
@@ -182,21 +186,40 @@ class PolicyGradient(ResumableModule):
         if not math.isfinite(norm):
             optimizer.zero_grad()  # such a step would destroy the weights
         rate = optimizer.param_groups[0]["lr"]
+        old = [weight.detach().clone() for weight in self.net.parameters()]
         optimizer.step()
         schedule.step()
+        change, share = self.limit_step(old, probed, before)
         means = {name: value / max(1, experience.moves) for name, value in sums.items()}
-        compared = 0 if probed is None else len(probed.move)
-        if "kl" in sums and not self.terms.kl:
-            means["kl"] = sums["kl"] / compared  # was measured in the first part alone
+        if probed is not None and not self.terms.kl and "kl" in sums:
+            means["kl"] = sums["kl"] / len(probed.move)  # measured in the first part alone
         self.latest = {
             **experience.metrics,
             **means,
             "grad_norm": norm,
-            "step_kl": self.moved_by(probed, before),
+            "step_kl": change,
+            "step_share": share,
             "lr": rate,
         }
         named = {f"train/{name}": value for name, value in self.latest.items()}
         self.log_dict(named, on_step=True, on_epoch=False, batch_size=1)
+
+    @torch.no_grad()
+    def limit_step(
+        self, old: Sequence[Tensor], probed: Moves | None, before: Tensor | None
+    ) -> tuple[float, float]:
+        """Halve the way from the old weights until the policy has not changed too much.
+
+        Returns by how much it has changed, and the share of the step that is left.
+        """
+        share, change = 1.0, self.moved_by(probed, before)
+        for _ in range(HALVINGS):
+            if change <= self.most_change:
+                break
+            for weight, was in zip(self.net.parameters(), old, strict=True):
+                weight.lerp_(was, 0.5)
+            share, change = share / 2, self.moved_by(probed, before)
+        return change, share
 
     def add_gradients(
         self, experience: Experience

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.drawing.figure import COLOURS, FAINT, GREY, figure, legend
+from pipelines.drawing.matches import whole_numbers
 
 Row = Mapping[str, float]
 SMOOTHED = 15  # updates behind a point of a curve of training
@@ -26,6 +27,7 @@ def reinforcement(path: Path, history: Sequence[Row], rows: Sequence[Row], subti
         bottom.set_xlabel("updates")
         for axes in (top, middle, bottom):
             axes.set_xlim(0, max(row["step"] for row in history))
+            axes.xaxis.set_major_locator(whole_numbers())
             for row in history:
                 if "collapses" in row:
                     axes.axvline(row["step"], color=FAINT, lw=1, ls=(0, (1, 2)))

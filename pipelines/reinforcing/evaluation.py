@@ -74,7 +74,7 @@ def after(record: GameRecord, game: PlayedGame) -> GameRecord:
 
 def distinct(records: list[GameRecord]) -> list[GameRecord]:
     """Return the records, each position of stones once."""
-    found = {}
+    found: dict[bytes, GameRecord] = {}
     for record in records:
         key = record.setup_point.tobytes() + record.moves.tobytes() + record.colours.tobytes()
         found.setdefault(key, record)

@@ -3,15 +3,18 @@
 A policy has collapsed if
 - its gradient, or its answers after a step, are no numbers;
 - its entropy is below a share of what it was at first: it plays the same moves always;
-- it wins significantly less against the net that the run began with than it did at its best.
+- it wins significantly less against the net that the run began with than it did at its best;
+- it loses against its former selves. An evaluation of best moves can miss that.
 
-`good.ckpt` is written after each evaluation that shows no collapse. Going back takes weights and
+`good.ckpt` is written after each evaluation that shows no collapse, unless the learner has just won
+significantly less than half of its games against former selves. Going back takes weights and
 the state of the optimiser from it, forgets former selves that came after it, and lowers the
 learning rate. The updates in between stay counted, so a run always ends. After `most` times the run
 ends with `Collapsed`.
 """
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +24,12 @@ from models.files.checkpoint import read_checkpoint
 from models.files.seal import seal
 from models.learning.learner import Diverged
 from models.learning.reinforce import PolicyGradient
+from pipelines.matches.scores import Interval, wilson
 from pipelines.reinforcing.options import CollapseOptions
 from pipelines.reinforcing.pool import Pool
 from pipelines.shell.console import console
+
+RECENT = 5  # updates whose games against former selves count
 
 
 class Collapsed(Diverged):
@@ -31,8 +37,11 @@ class Collapsed(Diverged):
 
 
 class Guard(Callback):
-    def __init__(self, folder: Path, options: CollapseOptions, pool: Pool):
+    def __init__(self, folder: Path, options: CollapseOptions, pool: Pool, games: int):
+        """`games` are those of an update."""
         self.path, self.options, self.pool = folder / "good.ckpt", options, pool
+        self.games = games
+        self.recent: list[float] = []  # win rates against former selves
         self.entropy: float | None = None  # of the first update
         self.best = (0.0, 0.0)  # win rate, and the low end of its interval
         self.undone = 0
@@ -53,18 +62,27 @@ class Guard(Callback):
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         assert isinstance(pl_module, PolicyGradient)
-        found = pl_module.latest
+        self.recent = [*self.recent, pl_module.latest["win_rate"]][-RECENT:]
+        if why := self.symptom(pl_module.latest):
+            self.go_back(trainer, pl_module, why)
+
+    def symptom(self, found: Mapping[str, float]) -> str:
+        """Return in words how an update shows a collapse; '' if it does not."""
         if not all(map(math.isfinite, (found["grad_norm"], found["step_kl"]))):
-            self.go_back(trainer, pl_module, "its answers are no numbers any more")
-            return
-        entropy = found.get("entropy")
-        if entropy is None:  # no move was a choice
-            return
-        if self.entropy is None:
-            self.entropy = entropy
-        bound = self.options.entropy * self.entropy
-        if entropy < bound:
-            self.go_back(trainer, pl_module, f"its entropy is {entropy:.3f}, below {bound:.3f}")
+            return "its answers are no numbers any more"
+        if (entropy := found.get("entropy")) is not None:  # else no move was a choice
+            self.entropy = entropy if self.entropy is None else self.entropy
+            bound = self.options.entropy * self.entropy
+            if entropy < bound:
+                return f"its entropy is {entropy:.3f}, below {bound:.3f}"
+        won = self.against_former_selves()
+        if len(self.recent) == RECENT and won.high < self.options.pool:
+            return f"it wins {won.value:.0%} against its former selves"
+        return ""
+
+    def against_former_selves(self) -> Interval:
+        games = len(self.recent) * self.games
+        return wilson(sum(self.recent) * self.games, games)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         assert isinstance(pl_module, PolicyGradient)
@@ -78,7 +96,8 @@ class Guard(Callback):
             return
         if rate > self.best[0]:
             self.best = (rate, low)
-        self.keep(trainer)
+        if self.against_former_selves().high >= 0.5:
+            self.keep(trainer)
 
     def go_back(self, trainer: Trainer, module: PolicyGradient, why: str) -> None:
         """Restore the last good checkpoint. Raises `Collapsed` if that was done too often."""
@@ -90,6 +109,7 @@ class Guard(Callback):
                 "a smaller rate (optimizer.lr), or with a larger kl or entropy"
             )
         self.undone += 1
+        self.recent = []
         module.go_back(read_checkpoint(self.path), module.rate * self.options.factor)
         self.pool.drop_after(self.good)
         console.print(
@@ -105,6 +125,7 @@ class Guard(Callback):
             "best": list(self.best),
             "undone": self.undone,
             "good": self.good,
+            "recent": list(self.recent),
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -112,4 +133,5 @@ class Guard(Callback):
         self.entropy = None if entropy is None else float(entropy)
         rate, low = state_dict["best"]
         self.best = (float(rate), float(low))
+        self.recent = [float(rate) for rate in state_dict["recent"]]
         self.undone, self.good = int(state_dict["undone"]), int(state_dict["good"])

@@ -51,6 +51,7 @@ class EvaluateOptions:
 @dataclass(frozen=True)
 class CollapseOptions:
     entropy: Annotated[float, Between(0, 1)]
+    pool: Annotated[float, Between(0, 1)]
     factor: Annotated[float, Above(0, 1)]
     most: Annotated[int, AtLeast(0)]
 
@@ -72,6 +73,7 @@ class ReinforceOptions:
     entropy: Weight
     value: Weight
     clip: Annotated[float, Above(0)] | None
+    step: Annotated[float, Above(0)] | None
     temperature: Annotated[float, Above(0)]
     opening: OpeningOptions
     pool: PoolOptions

@@ -116,7 +116,7 @@ def chosen_by(games: Sequence[PlayedGame], player: int) -> tuple[np.ndarray, np.
 
 def allowed_moves(games: Sequence[PlayedGame], game: np.ndarray, turn: np.ndarray) -> np.ndarray:
     """Return bool [moves, points + 1]: the moves that each was chosen among."""
-    rows = [games[g].allowed[t] for g, t in zip(game.tolist(), turn.tolist(), strict=True)]  # type: ignore[index]
+    rows = [games[g].allowed[t] for g, t in zip(game.tolist(), turn.tolist(), strict=True)]
     moves = games[0].size ** 2 + 1
     return np.unpackbits(np.array(rows, np.uint8), axis=1)[:, :moves].astype(bool)
 

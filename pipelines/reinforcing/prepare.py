@@ -62,12 +62,16 @@ def open_begun(options: ReinforceOptions, pool: Path) -> Begun:
 def complete(cfg: DictConfig, begun: Begun, *, resumed: bool) -> str:
     """Write to the configuration what follows from the net and from this machine.
 
-    Returns a line about the precision. Raises `Mistake` for what does not fit.
+    The run becomes a multiple of the updates from one evaluation to the next. Returns a line about
+    the precision. Raises `Mistake` for what does not fit.
     """
     if cfg.size is None:
         cfg.size = begun.card.size
     if not begun.card.fits(cfg.size):
         raise ReinforceError(f"size={cfg.size}: this net is for boards of {begun.card.sizes()}")
+    parts = max(1, round(cfg.updates / cfg.evaluate.every))
+    cfg.evaluate.every = max(1, cfg.updates // parts)
+    cfg.updates = cfg.updates // cfg.evaluate.every * cfg.evaluate.every
     if cfg.start != RANDOM_START:
         cfg.start = str(find_weights(str(cfg.start)).absolute())
     if cfg.baseline_net:
@@ -107,8 +111,8 @@ def prepare(cfg: DictConfig, options: ReinforceOptions, begun: Begun, output: Pa
     )
 
     def stopped() -> None:
-        """Give up the games in progress if a signal came."""
-        if saving.stopped_by is not None:
+        """Give up the games in progress if a signal came; the last evaluation is finished."""
+        if saving.stopped_by is not None and module.global_step < options.updates:
             raise TrainingStopped(saving.stopped_by, module.global_step)
 
     pool = Pool(output / "pool", options.pool, opener_of(options), options.seed)
@@ -134,9 +138,13 @@ def prepare(cfg: DictConfig, options: ReinforceOptions, begun: Begun, output: Pa
         Terms(options.temperature, options.kl, options.entropy, weight),
         updates=options.updates,
         clip=options.clip,
+        most_change=options.step,
     )
     module.save_hyperparameters(config)
-    restored, guard = Restored(), Guard(output / "checkpoints", options.collapse, pool)
+    restored, guard = (
+        Restored(),
+        Guard(output / "checkpoints", options.collapse, pool, options.games),
+    )
     keeper, progress = PoolKeeper(pool, config), UpdateProgress(options.games)
     return Parts(module, play, [restored, keeper, guard, progress, saving], restored)
 
