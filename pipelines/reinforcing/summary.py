@@ -16,6 +16,7 @@ from pipelines.shell.path_keys import command
 from pipelines.training.log import read_metrics
 
 COLUMNS = ["updates", "games", "wins against the start", "pool", "entropy", "KL", "turns"]
+WON = ("win_rate", "win_low", "win_high")  # of an evaluation
 MEANS = ("win_rate", "entropy", "kl", "length")  # of training, in the order of the columns
 
 Row = dict[str, float]
@@ -38,21 +39,36 @@ def conclude(
     if rows:
         reinforcement(output / "results.png", history, rows, subtitle)
     checkpoints = output / "checkpoints"
-    best = checkpoints / ("best.ckpt" if (checkpoints / "best.ckpt").is_file() else "last.ckpt")
+    chosen = checkpoints / f"{chosen_of(rows)}.ckpt"
     played = f"{updates:,} updates, {updates * options.games:,} games, {clock(seconds)}"
     console.print()
     console.print(bold(str(checkpoints), f": {played}; {output / 'results.png'}"))
-    console.print(f"next:   {command('play_gtp', policy=best)}", soft_wrap=True)
     console.print(
-        "        best.ckpt was chosen by these very evaluations: play_match.py with other openings "
-        "tells how good it is"
+        f"next:   {command('play_gtp', 'search=policy_only', policy=chosen)}", soft_wrap=True
     )
-    last = (
-        {f"val/{name}": rows[-1][name] for name in ("win_rate", "win_low", "win_high")}
-        if rows
-        else {}
+    console.print(
+        "        play_match.py, with other openings than those of the evaluations, tells how good "
+        "it is",
+        soft_wrap=True,
     )
-    return {**last, "updates": updates, "evaluations": rows, "checkpoints": str(checkpoints)}
+    last = {f"val/{name}": rows[-1][name] for name in WON} if rows else {}
+    return {
+        **last,
+        "updates": updates,
+        "evaluations": rows,
+        "checkpoints": str(checkpoints),
+        "chosen": str(chosen),
+    }
+
+
+def chosen_of(rows: Sequence[Row]) -> str:
+    """Return the checkpoint to go on with.
+
+    This is the last one, unless it wins significantly less than the best: games against the start
+    do not tell good nets apart once they are all won.
+    """
+    best = max((row["win_rate"] for row in rows), default=0.0)
+    return "last" if not rows or rows[-1]["win_high"] >= best else "best"
 
 
 def read_history(path: Path) -> list[Row]:
@@ -70,7 +86,7 @@ def evaluations(history: Sequence[Row]) -> list[Row]:
     for row in history:
         since.append(row)
         if "val/win_rate" in row:
-            own = {name: row[f"val/{name}"] for name in ("win_rate", "win_low", "win_high")}
+            own = {name: row[f"val/{name}"] for name in WON}
             means = {f"mean_{name}": mean(since, f"train/{name}") for name in MEANS}
             found.append({"step": row["step"], "games": row["games"], **own, **means})
             since = []
