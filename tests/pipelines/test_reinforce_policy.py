@@ -21,11 +21,12 @@ from mcts.selfplay.games import RANDOM, Assignment, Rules
 from mcts.selfplay.policy_games import PolicyGames
 from models.answering.open import open_net
 from models.files.checkpoint import read_checkpoint
-from pipelines import reinforce_policy
+from pipelines import evaluate_model, export_model, reinforce_policy, train_model
 from pipelines.reinforcing.evaluation import points_of
 from pipelines.reinforcing.guard import Collapsed
 from pipelines.reinforcing.playing import SelfPlay
 from pipelines.shell.configuration import CONF
+from tests.support.tiny_dataset import make_dataset
 from tests.support.tiny_nets import (
     DUAL,
     PLAIN_POLICY,
@@ -354,6 +355,34 @@ def test_every_key_of_the_configuration_is_an_option() -> None:
 
 
 # --- slow
+
+
+@pytest.mark.slow
+def test_the_other_scripts_take_its_checkpoints(tmp_path: Path) -> None:
+    arguments = {**POLICY, "symmetric": True}
+    start = write_checkpoint(tmp_path / "start.ckpt", tiny_net(arguments)[0], arguments)
+    dataset = make_dataset(tmp_path / "data")
+    reinforced(tmp_path / "run", f"start={start}", "updates=1", "evaluate.every=1", "size=7")
+    made = tmp_path / "run" / "checkpoints" / "last.ckpt"
+    calls: list[tuple[Any, str, list[str]]] = [
+        (export_model, "export_model", ["calibration=16", "parity=16", "agreement=0"]),
+        (evaluate_model, "evaluate_model", ["positions=50", "draws=20", "plots=false"]),
+    ]
+    for script, name, options in calls:
+        given = [f"checkpoint={made}", f"dataset={dataset}", f"output={tmp_path / name}", *options]
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            assert script.run(compose(name, given))
+    card = next((tmp_path / "export_model").glob("*.json"))
+    assert open_net(card).face.most == 9
+    again = ["updates=1", "evaluate.every=1", "size=9", f"start={card}"]
+    reinforced(tmp_path / "again", *again)
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        train_model.run(compose("train_model", [
+            "model=policy_resnet", "model.net.filters=16", "model.net.blocks=2", "model.net.hidden=8",
+            f"start={made}", f"dataset={dataset}", f"output={tmp_path / 'trained'}", "positions=64",
+            "validate_every=64", "loader.batch_size=16", "loader.pool_rows=256", "logger=none", "threads=1",
+            "trainer.accelerator=cpu",
+        ]))  # fmt: skip
 
 
 @pytest.mark.slow
