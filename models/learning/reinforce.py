@@ -22,6 +22,7 @@ A pipeline plays the games: `Play` is what it hands to the module.
 """
 
 import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -181,7 +182,9 @@ class PolicyGradient(ResumableModule):
         optimizer: Any = self.optimizers()
         schedule: Any = self.lr_schedulers()
         optimizer.zero_grad()
+        began = time.monotonic()
         sums, probed, before = self.add_gradients(experience)
+        seconds = max(1e-9, time.monotonic() - began)
         norm = float(clip_grad_norm_(self.net.parameters(), self.clip))
         if not math.isfinite(norm):
             optimizer.zero_grad()  # such a step would destroy the weights
@@ -200,6 +203,7 @@ class PolicyGradient(ResumableModule):
             "step_kl": change,
             "step_share": share,
             "lr": rate,
+            "learned_a_second": experience.moves / seconds,
         }
         named = {f"train/{name}": value for name, value in self.latest.items()}
         self.log_dict(named, on_step=True, on_epoch=False, batch_size=1)

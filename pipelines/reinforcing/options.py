@@ -85,7 +85,7 @@ class ReinforceOptions:
     engine: Literal["auto", "fp32", "bf16"]
     slots: Count
     device: str
-    precision: str
+    precision: Literal["auto", "32-true", "bf16-mixed"]
     threads: Annotated[int, AtLeast(0)]
     wait: Literal["passive", "active"]
     seed: Annotated[int, Below(2**31, least=0)]
@@ -97,6 +97,8 @@ class ReinforceOptions:
             raise OptionError(f"baseline_net is for baseline=value, not {self.baseline}")
         if self.size is not None:
             self.rules(self.size)
+        elif self.start == RANDOM_START:
+            raise OptionError("start=random: say size=... of the board, too")
 
     def rules(self, size: int) -> Rules:
         """Return the rules of all games. Raises `Mistake` for a komi that is none."""

@@ -88,6 +88,11 @@ class SelfPlay:
         """The net that the run began with."""
         return self.pool.evaluator(FIRST)
 
+    @property
+    def crews(self) -> int:
+        """Groups of games that take turns: two, so that neither waits where a GPU answers."""
+        return 1 if self.options.device == "cpu" else 2
+
     def refresh(self) -> None:
         """Let the learner play with the weights of now."""
         assert isinstance(self.learner.engine, LiveEngine)
@@ -110,6 +115,7 @@ class SelfPlay:
             Choice(self.options.temperature, keep_allowed=True),
             starts=self.openings.starts,
             slots=self.options.slots,
+            crews=self.crews,
             seed=self.options.seed,
         )
         assignments = fixtures(
@@ -226,6 +232,7 @@ class SelfPlay:
             Choice(self.options.evaluate.temperature),
             starts=self.openers.starts,
             slots=self.options.slots,
+            crews=self.crews,
             seed=self.options.seed + 1,  # other games than those learned from
         )
         numbers = range(part * self.options.slots, (part + 1) * self.options.slots)

@@ -49,11 +49,10 @@ class Endless:
         return repeat(0)
 
 
-def open_begun(options: ReinforceOptions, pool: Path) -> Begun:
+def open_begun(options: ReinforceOptions, pool: Path, *, resumed: bool) -> Begun:
     """Return the net that the run begins with, or began with if it goes on."""
-    first = pool / f"{FIRST:06d}.ckpt"
-    if first.is_file():
-        return open_start(first)
+    if resumed:
+        return open_start(pool / f"{FIRST:06d}.ckpt")
     if options.start == RANDOM_START:
         return new_net(options.net, options.seed)
     return open_start(find_weights(options.start))
@@ -74,6 +73,7 @@ def complete(cfg: DictConfig, begun: Begun, *, resumed: bool) -> str:
     cfg.updates = cfg.updates // cfg.evaluate.every * cfg.evaluate.every
     if cfg.start != RANDOM_START:
         cfg.start = str(find_weights(str(cfg.start)).absolute())
+        cfg.net = begun.card.net
     if cfg.baseline_net:
         cfg.baseline_net = str(find_weights(str(cfg.baseline_net)).absolute())
     cfg.device = choose_device(cfg.device)
@@ -86,6 +86,7 @@ def complete(cfg: DictConfig, begun: Begun, *, resumed: bool) -> str:
     )
     line = settle_precision(trainer, resumed=resumed)
     cfg.precision = trainer.trainer.precision
+    line = line.replace("trainer.precision", "precision")
     return f"{line}; games are played in {cfg.engine}"
 
 
@@ -95,7 +96,9 @@ def accelerator_of(device: str) -> tuple[str, Any]:
     return {"cuda": "gpu"}.get(kind, kind), [int(number)] if number else 1
 
 
-def prepare(cfg: DictConfig, options: ReinforceOptions, begun: Begun, output: Path) -> Parts:
+def prepare(
+    cfg: DictConfig, options: ReinforceOptions, begun: Begun, output: Path, *, resumed: bool
+) -> Parts:
     """Return the parts of a run whose options are complete."""
     from hydra.utils import instantiate
 
@@ -116,7 +119,7 @@ def prepare(cfg: DictConfig, options: ReinforceOptions, begun: Begun, output: Pa
             raise TrainingStopped(saving.stopped_by, module.global_step)
 
     pool = Pool(output / "pool", options.pool, opener_of(options), options.seed)
-    if not pool.path(FIRST).is_file():
+    if not resumed:
         state = {f"net.{name}": value for name, value in begun.net.state_dict().items()}
         pool.write(FIRST, config, state)
     play = SelfPlay(

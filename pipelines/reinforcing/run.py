@@ -80,10 +80,11 @@ def reinforce(
     folder = output / "checkpoints"
     if checkpoint is None and any(folder.glob("*.ckpt")):
         raise ReinforceError(f"{output}: there is a run already; resume={output} goes on with it")
-    begun = open_begun(options, output / "pool")
-    precision = complete(cfg, begun, resumed=checkpoint is not None)
+    resumed = checkpoint is not None
+    begun = open_begun(options, output / "pool", resumed=resumed)
+    precision = complete(cfg, begun, resumed=resumed)
     options = read(ReinforceOptions, plain(cfg))
-    parts = prepare(cfg, options, begun, output)
+    parts = prepare(cfg, options, begun, output, resumed=resumed)
     check_factories(parts.module)
     step = None
     if checkpoint is not None:

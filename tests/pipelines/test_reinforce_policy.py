@@ -4,6 +4,7 @@ import csv
 import os
 import shutil
 import signal
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,11 @@ from models.files.checkpoint import read_checkpoint
 from pipelines import evaluate_model, export_model, reinforce_policy, train_model
 from pipelines.reinforcing.evaluation import points_of
 from pipelines.reinforcing.guard import Collapsed
+from pipelines.reinforcing.options import ReinforceOptions
 from pipelines.reinforcing.playing import SelfPlay
-from pipelines.shell.configuration import CONF
+from pipelines.reinforcing.prepare import complete, open_begun, prepare
+from pipelines.shell.configuration import CONF, plain
+from pipelines.shell.options import read
 from tests.support.tiny_dataset import make_dataset
 from tests.support.tiny_nets import (
     DUAL,
@@ -43,7 +47,9 @@ SMALL = [
     "pool.every=2", "pool.opponents=2", "net.filters=8", "net.blocks=1", "net.hidden=8", "checkpoint_every=2",
     "part=64", "threads=1", "engine=fp32", "precision=32-true", "device=cpu", "optimizer.lr=0.01", "slots=8",
 ]  # fmt: skip
-TIMED = ("games_a_second", "positions_a_second")  # metrics that no two runs share
+# a rate at which answers soon are no numbers, or always the same move
+HUGE = ["optimizer=sgd", "optimizer.lr=3000", "clip=null", "step=null", "collapse.factor=0.0001"]
+TIMED = "_a_second"  # metrics that no two runs share
 
 
 def composed(*overrides: str) -> DictConfig:
@@ -165,7 +171,7 @@ class Stop:
         monkeypatch.setattr(SelfPlay, "evaluate", stop_evaluating)
 
 
-@pytest.mark.parametrize("where", [{"update": 1}, {"update": 3}, {"evaluation": 0}])  # fmt: skip
+@pytest.mark.parametrize("where", [{"update": 3}, {"evaluation": 0}])  # fmt: skip
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(
     where: dict[str, int], unbroken: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -181,9 +187,12 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(
 
 
 def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(
-    unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder as it is in the middle of an update is what a kill would leave."""
+    """The folder as it is in the middle of an update is what a kill would leave.
+
+    The run has been taken back from collapses before.
+    """
     experience = SelfPlay.experience
 
     def copied(play: SelfPlay, number: int) -> Any:
@@ -192,9 +201,10 @@ def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(
         return experience(play, number)
 
     monkeypatch.setattr(SelfPlay, "experience", copied)
-    reinforced(tmp_path / "run")
+    reinforced(tmp_path / "run", *HUGE)
+    assert (tmp_path / "killed").exists()
     resumed(tmp_path / "killed")
-    assert_same_run(unbroken, tmp_path / "killed")
+    assert_same_run(tmp_path / "run", tmp_path / "killed")
 
 
 def test_a_run_that_is_over_says_its_result_again(unbroken: Path, tmp_path: Path) -> None:
@@ -210,6 +220,33 @@ def test_a_folder_with_a_run_is_not_overwritten(unbroken: Path) -> None:
 
 
 # --- nets and settings
+
+
+def test_an_update_learns_from_all_choices_with_the_results_of_their_games(tmp_path: Path) -> None:
+    cfg = composed(f"output={tmp_path}", "games=12", "part=50")
+    options = read(ReinforceOptions, plain(cfg))
+    begun = open_begun(options, tmp_path / "pool", resumed=False)
+    complete(cfg, begun, resumed=False)
+    play = prepare(cfg, options, begun, tmp_path, resumed=False).play
+    games: list[Any] = []
+    finish = play.finish
+    play.finish = lambda *given: games.extend(finish(*given)) or games  # type: ignore[method-assign]
+    experience = play.experience(0)
+    parts = list(experience.parts)
+    own = [game.players.index(0) for game in (one.assignment for one in games)]
+    z = np.array([one.winner * (1 if k == 0 else -1) for one, k in zip(games, own, strict=True)])
+    free = [(one.chosen_by == 0) & (np.unpackbits(one.allowed, axis=1).sum(1) > 1) for one in games]
+    counts = [int(row.sum()) for row in free]
+    assert experience.moves == sum(counts) == sum(len(part.move) for part in parts)
+    result = np.concatenate([part.result.numpy() for part in parts])
+    advantage = np.concatenate([part.advantage.numpy() for part in parts])
+    assert (result == np.repeat(z, counts)).all()
+    others = [np.mean([z[j] for j in range(12) if j != k and own[j] == own[k]]) for k in range(12)]
+    assert advantage == pytest.approx(result - np.repeat(others, counts), abs=1e-6)
+    moves = np.concatenate([one.moves[row] for one, row in zip(games, free, strict=True)])
+    assert (np.concatenate([part.move.numpy() for part in parts]) == moves).all()
+    assert all(part.allowed.gather(1, part.move[:, None]).all() for part in parts)
+    assert [part.reference is not None for part in parts] == [True] + [False] * (len(parts) - 1)
 
 
 @pytest.mark.parametrize("arguments", [POLICY, {**POLICY, "symmetric": True}, PLAIN_POLICY, DUAL, ZERO])  # fmt: skip
@@ -270,7 +307,7 @@ def test_a_net_that_ships_begins_with_equivariant_layers_and_the_same_answers() 
     "wrong",
     [
         "games=7", "evaluate.games=3", "temperature=0", "size=19", "baseline=median", "positions=0", "start=nowhere.ckpt",
-        "start=models/pretrained/value.json", "komi=.nan", "collapse.factor=0", "opening.games=nowhere",
+        "start=models/pretrained/value.json", "komi=.nan", "collapse.factor=0", "opening.games=nowhere", "size=null", "device=nothing",
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused_in_one_line(wrong: str, tmp_path: Path) -> None:
@@ -285,15 +322,7 @@ def test_wrong_settings_are_refused_in_one_line(wrong: str, tmp_path: Path) -> N
 def test_a_collapse_is_undone_at_a_smaller_rate(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    """A rate at which answers soon are no numbers, or always the same move."""
-    huge = [
-        "optimizer=sgd",
-        "optimizer.lr=3000",
-        "clip=null",
-        "step=null",
-        "collapse.factor=0.0001",
-    ]
-    result = reinforced(tmp_path / "run", *huge, "updates=6")
+    result = reinforced(tmp_path / "run", *HUGE)
     assert "the policy has collapsed" in capsys.readouterr().out
     rows = metrics(tmp_path / "run")
     assert result["updates"] == 6
@@ -345,10 +374,6 @@ def test_losing_to_former_selves_and_to_the_start_are_collapses(
 
 def test_every_key_of_the_configuration_is_an_option() -> None:
     cfg = composed()
-    from dataclasses import fields
-
-    from pipelines.reinforcing.options import ReinforceOptions
-
     known = {field.name for field in fields(ReinforceOptions)} | {"resume", "output"}
     assert set(OmegaConf.to_container(cfg, resolve=False)) == known  # type: ignore[arg-type]
     assert callable(instantiate(cfg.optimizer)) and callable(instantiate(cfg.schedule))
