@@ -1,6 +1,7 @@
-"""Tree search: tree, rollouts, player, GTP. It uses the game and no torch.
+"""Tree search: tree, rollouts, player, self-play, GTP. It uses the game and no torch.
 
-The rooms, each of which imports only those before it: `rollouts`, `tree`; `search`; `play`; `gtp`.
+The rooms, each of which imports only those before it: `rollouts`, `tree`; `search`; `play`;
+`selfplay`, `gtp`.
 
 Public names are imported when they are first used, so `import mcts` loads nothing.
 """

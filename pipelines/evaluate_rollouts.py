@@ -1,7 +1,7 @@
-"""What a rollout policy is worth, against uniformly random rollouts.
+"""What a rollout policy is worth, against uniformly random rollouts and beside nets.
 
 `python pipelines/evaluate_rollouts.py dataset=datasets/kgs.h5` plays games, and judges positions
-and ends of recorded games.
+and ends of recorded games. `policy=` and `value=` add nets that judge the same positions.
 """
 
 import json
@@ -15,7 +15,7 @@ from pipelines.shell import environment  # noqa: F401  (first: finds the project
 # isort: split
 from omegaconf import DictConfig
 
-from pipelines.evaluating.rollout_options import RolloutOptions
+from pipelines.evaluating.rollouts.options import RolloutOptions
 from pipelines.shell.configuration import plain
 from pipelines.shell.console import bold, clock, console
 from pipelines.shell.options import read
@@ -26,11 +26,11 @@ from pipelines.shell.script import script
 def run(cfg: DictConfig) -> dict[str, Any]:
     options = read(RolloutOptions, plain(cfg))
     from data.patterns.files import read_patterns
-    from pipelines.evaluating import rollouts
+    from pipelines.evaluating.rollouts import games, positions
 
     began = time.monotonic()
     patterns = read_patterns(find_weights(options.rollout))
-    rollouts.rollouts_of(options, patterns, options.board)  # raises if they are unfit
+    games.rollouts_of(options, patterns, options.board)  # raises if they are unfit
     output = Path(options.output)
     result: dict[str, Any] = {
         "rollout": options.rollout,
@@ -38,17 +38,17 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         "seed": options.seed,
     }
     if options.dataset:
-        result["judgement"] = rollouts.measure_positions(options, patterns)
-        rollouts.show_positions(result["judgement"])
+        result["judgement"] = positions.measure_positions(options, patterns)
+        positions.show_positions(result["judgement"])
         output.mkdir(parents=True, exist_ok=True)
-        rollouts.draw_positions(result["judgement"], output)
+        positions.draw_positions(result["judgement"], output)
         if options.endings:
-            result["endings"] = rollouts.measure_endings(options, patterns)
-            rollouts.show_endings(result["endings"])
+            result["endings"] = games.measure_endings(options, patterns)
+            games.show_endings(result["endings"])
         write_metrics(output, result)
     if options.games:
-        result["match"] = rollouts.measure_match(options, patterns)
-        rollouts.show_match(result["match"])
+        result["match"] = games.measure_match(options, patterns)
+        games.show_match(result["match"])
         write_metrics(output, result)
     made = sorted(path.name for path in output.iterdir() if path.suffix in (".json", ".png"))
     console.print()
@@ -58,9 +58,11 @@ def run(cfg: DictConfig) -> dict[str, Any]:
 
 def write_metrics(output: Path, result: dict[str, Any]) -> None:
     from data.base.atomic import write_text
+    from pipelines.evaluating.output import without_nan
 
     output.mkdir(parents=True, exist_ok=True)
-    write_text(output / "metrics.json", json.dumps(result, indent=1) + "\n")
+    text = json.dumps(without_nan(result), indent=1, allow_nan=False) + "\n"
+    write_text(output / "metrics.json", text)
 
 
 @script("evaluate_rollouts")

@@ -12,7 +12,8 @@ from pipelines.shell import environment  # noqa: F401  (first: finds the project
 from omegaconf import DictConfig
 
 import pipelines.speed.search
-import pipelines.speed.training  # noqa: F401  (both enter their own)
+import pipelines.speed.selfplay
+import pipelines.speed.training  # noqa: F401  (all enter their own)
 from pipelines.shell.configuration import plain
 from pipelines.shell.console import console, make_table
 from pipelines.shell.options import AtLeast, OptionError, read

@@ -20,7 +20,7 @@ from typing import Protocol
 import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-from data.loading.loader import Loader
+from data.loading.loader import BatchMaker
 
 TensorBatch = dict[str, torch.Tensor]
 
@@ -118,7 +118,7 @@ class EvaluationBatches:
 class WorkerBatches(IterableDataset):
     """The inside of a DataLoader: worker w of n makes the batches w, w + n, ... from `start` on."""
 
-    def __init__(self, loader: Loader, start: int):
+    def __init__(self, loader: BatchMaker, start: int):
         self.loader = loader
         self.start = start
 

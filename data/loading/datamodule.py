@@ -23,7 +23,6 @@ import torch
 from pytorch_lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
-from data.base.errors import Mistake
 from data.dataset.file import DatasetFile
 from data.dataset.games import Games
 from data.dataset.layout import DatasetError
@@ -34,8 +33,10 @@ from data.loading.batches import (
     TrainBatches,
     WorkerBatches,
 )
+from data.loading.checks import check, check_patterns, check_same_games, check_shares
 from data.loading.lightning_state import batches_by_heart, batches_trained, learns_by_heart
-from data.loading.loader import Loader
+from data.loading.loader import BatchMaker, Loader
+from data.loading.mixing import MIXED, MixedLoader, MixOptions, Mixture
 from data.loading.order import (
     POOL_ROWS,
     Candidates,
@@ -47,15 +48,8 @@ from data.loading.order import (
 from data.loading.patterns import PatternOptions, Patterns
 from data.loading.planes import ReplayedPlanes, RowInputs, StoredPlanes, choose_inputs
 from data.loading.targets import Targets
-from data.patterns.vocabulary import PatternError
 
 Batches = TypeVar("Batches", TrainBatches, EvaluationBatches)
-CHOICES = {
-    "inputs": ("stored", "replayed", "patterns"),
-    "target": ("move", "value"),
-    "symmetries": ("random", "none", "all"),
-    "start_method": (None, "fork", "spawn", "forkserver"),
-}
 
 
 class GoDataModule(LightningDataModule):
@@ -84,6 +78,10 @@ class GoDataModule(LightningDataModule):
         target: str = "move",
         targets: Sequence[str] = (),
         owners: str | None = None,
+        mixed: str | None = None,
+        mixed_share: float = 0.25,
+        mixed_owners: str | None = None,
+        mixed_moves: bool = False,
         passes: bool = False,
         batch_size: int = 256,
         eval_batch_size: int | None = None,
@@ -100,9 +98,10 @@ class GoDataModule(LightningDataModule):
     ):
         super().__init__()
         check(inputs=inputs, target=target, symmetries=symmetries, start_method=start_method)
-        check_shares(unknown=unknown, eval_unknown=eval_unknown)
+        check_shares(unknown=unknown, eval_unknown=eval_unknown, mixed_share=mixed_share)
+        mix = MixOptions.of(mixed, mixed_share, mixed_owners, moves=mixed_moves)
         if inputs == "patterns":
-            check_patterns(prefetch, extras)
+            check_patterns(prefetch, extras, mixed)
             features = planes = None  # patterns are computed from the moves
         self.file, self.made = DatasetFile(dataset), inputs
         self.inputs = choose_inputs(self.file, inputs == "replayed", features, planes, extras)
@@ -111,7 +110,7 @@ class GoDataModule(LightningDataModule):
         self.unknown, self.eval_unknown = unknown, eval_unknown
         self.patterns = PatternOptions(**(patterns or {}))
         self.owners = read_owners(owners, self.file) if owners else None
-        self.target, self.wanted, self.passes = target, tuple(targets), passes
+        self.target, self.passes = target, passes
         self.batch_size, self.eval_batch_size = batch_size, eval_batch_size or batch_size
         self.pool_rows, self.epoch_rows = pool_rows, epoch_rows
         self.symmetries = "none" if inputs == "patterns" else symmetries
@@ -123,7 +122,22 @@ class GoDataModule(LightningDataModule):
         self._candidates: dict[str, Candidates] = {}
         # the last one of each split
         self._loaders: dict[str, TrainBatches | EvaluationBatches] = {}
-        Targets.check(self.wanted, self.owners)
+        self.mixture = self.mix(mix) if mix else None
+        self.wanted = self.targets_to_make(targets)
+
+    def mix(self, options: MixOptions) -> Mixture:
+        """Open the second dataset of training batches."""
+        replayed = self.made == "replayed"
+        return Mixture(options, self.file, self.inputs, self.batch_size, replayed=replayed)
+
+    def targets_to_make(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the targets of batches; owners that either dataset has are among them.
+
+        Raises `Mistake` for targets that can't be made.
+        """
+        mixed = None if self.mixture is None else self.mixture.owners
+        Targets.check(names, self.owners if mixed is None else mixed)
+        return tuple(dict.fromkeys([*names, *["owner"] * (mixed is not None)]))
 
     @cached_property
     def games(self) -> Games:
@@ -146,7 +160,8 @@ class GoDataModule(LightningDataModule):
     @property
     def names_pass(self) -> bool:
         """Whether passes are among the moves to learn."""
-        return self.passes and self.file.passes
+        mixed = self.mixture is not None and self.mixture.moves and self.mixture.file.passes
+        return self.passes and (self.file.passes or mixed)
 
     def net_arguments(self) -> dict[str, int]:
         """Return the arguments of the net that only the data tell."""
@@ -184,6 +199,19 @@ class GoDataModule(LightningDataModule):
         return loader
 
     def train_order(self) -> TrainOrder:
+        """Return which rows of the dataset make which batch; another one is not counted here."""
+        whole = self.whole_order()
+        return whole if self.mixture is None else self.mixture.first_order(whole)
+
+    def mixed_order(self, mixture: Mixture) -> TrainOrder:
+        """Return which rows of the second dataset make which batch."""
+        return mixture.order(self.whole_order(), self.mixed_candidates(mixture))
+
+    def mixed_candidates(self, mixture: Mixture) -> Candidates:
+        return mixture.candidates(self.target, self.positions_per_game, passes=self.passes)
+
+    def whole_order(self) -> TrainOrder:
+        """Return the order of batches that hold rows of the dataset alone."""
         rank, world = self.process()
         return TrainOrder(
             self.candidates("train", self.positions_per_game),
@@ -218,7 +246,7 @@ class GoDataModule(LightningDataModule):
         """
         order = self.train_order()
         batches = (
-            max(1, self.epoch_rows // (order.batch_size * order.world))
+            max(1, self.epoch_rows // (self.batch_size * order.world))
             if self.epoch_rows
             else len(order)
         )
@@ -237,12 +265,14 @@ class GoDataModule(LightningDataModule):
         """What an epoch is made of, for people."""
         order = self.train_order()
         line = f"train: {len(order.candidates):,} positions, {len(order):,} batches of "
-        line += f"{order.batch_size} an epoch"
+        line += f"{self.batch_size} an epoch"
         if order.world > 1:
             line += f" on each of {order.world} processes"
         if order.left_out():
             line += f", {order.left_out():,} positions left out, others each time"
         lines = [*self.contents(), line]
+        if self.mixture is not None:
+            lines.append(self.mixture.summary(self.mixed_order(self.mixture)))
         for split in self.file.split_rows:
             if split != "train":
                 purpose = ", for evaluate_model.py" if split == "test" else ""
@@ -266,14 +296,22 @@ class GoDataModule(LightningDataModule):
 
     def open_train(self, start: int) -> DataLoader:
         """Begin with batch number `start`; there is no end."""
-        return self.torch_loader(self.train_order(), start)
+        return self.torch_loader(self.train_loader(), start)
+
+    def train_loader(self) -> BatchMaker:
+        """Return what makes the batches of training, of one dataset or of two."""
+        loader = self.loader(self.train_order())
+        if self.mixture is None:
+            return loader
+        order, names = self.mixed_order(self.mixture), self.targets.names
+        return MixedLoader(loader, self.mixture.loader(order, names, prefetch=self.prefetch))
 
     def open_evaluation(self, split: str) -> DataLoader:
-        return self.torch_loader(self.evaluation_order(split), 0)
+        return self.torch_loader(self.loader(self.evaluation_order(split)), 0)
 
-    def torch_loader(self, order: TrainOrder | EvaluationOrder, start: int) -> DataLoader:
+    def torch_loader(self, loader: BatchMaker, start: int) -> DataLoader:
         return DataLoader(
-            WorkerBatches(self.loader(order), start),
+            WorkerBatches(loader, start),
             batch_size=None,
             num_workers=self.num_workers,
             multiprocessing_context=self.start_method if self.num_workers else None,
@@ -295,10 +333,10 @@ class GoDataModule(LightningDataModule):
     def find_position(self, state: dict[str, Any]) -> int:
         """The position in a saved state; the next epoch's first one if the order has changed."""
         order = self.train_order()
-        now = self.order_state(order)
+        now, saved = self.order_state(order), {MIXED: None, **state["order"]}
         changed = [
             f"{name} was {then}, is {now.get(name)}"
-            for name, then in state["order"].items()
+            for name, then in saved.items()
             if then != now.get(name)
         ]
         if not changed:
@@ -311,15 +349,18 @@ class GoDataModule(LightningDataModule):
 
     def order_state(self, order: TrainOrder) -> dict[str, Any]:
         """All that the order depends on, as plain values."""
-        return {
+        state = {
             "seed": order.seed,
-            "batch_size": order.batch_size,
+            "batch_size": self.batch_size,
             "processes": order.world,
-            "pool_rows": order.pool_rows,
+            "pool_rows": self.pool_rows,
             "symmetries": order.symmetries,
             "positions_per_game": self.positions_per_game,
             "rows": [order.candidates.start, order.candidates.stop, len(order.candidates)],
         }
+        if self.mixture is not None:
+            state[MIXED] = self.mixture.state(self.mixed_candidates(self.mixture))
+        return state
 
     def state_dict(self) -> dict[str, Any]:
         order = self.train_order()
@@ -354,41 +395,3 @@ class GoDataModule(LightningDataModule):
         """
         for loader in self._loaders.values():
             loader.close()
-
-
-def check(**chosen: str | None) -> None:
-    """Raise `ValueError` for a word that is none of its choices."""
-    for name, value in chosen.items():
-        if value not in CHOICES[name]:
-            raise ValueError(
-                f"{name}={value!r}: choose one of {', '.join(map(str, CHOICES[name]))}"
-            )
-
-
-def check_shares(**shares: float) -> None:
-    for name, share in shares.items():
-        if not 0 <= share <= 1:
-            raise Mistake(f"{name}={share}: a share, from 0 to 1")
-
-
-def check_patterns(prefetch: bool, extras: Sequence[str]) -> None:
-    if prefetch:
-        raise PatternError(
-            "prefetch=true: patterns are computed when they are asked for, "
-            "there is nothing to read ahead"
-        )
-    if extras:
-        raise PatternError(f"extras={','.join(extras)}: a net of patterns takes no planes")
-
-
-def check_same_games(file: DatasetFile, then: dict[str, Any]) -> None:
-    """Raise `DatasetError` if the file's identity is not `then`, with what differs."""
-    now = file.identity()
-    changed = [
-        f"{name}: {then.get(name)}, now {now[name]}" for name in now if now[name] != then.get(name)
-    ]
-    if changed:
-        raise DatasetError(
-            f"{file.path}: not the games that this run began with ({'; '.join(changed)}); "
-            f"resume with its dataset, or begin another run with start= and these weights"
-        )

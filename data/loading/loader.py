@@ -41,6 +41,12 @@ class Order(Protocol):
     def pools(self, start: int) -> Iterator[Pool]: ...
 
 
+class BatchMaker(Protocol):
+    """Makes the batches of a run: a `Loader`, or two of them (see `mixing.py`)."""
+
+    def batches(self, start: int = 0, worker: int = 0, workers: int = 1) -> Iterator[Batch]: ...
+
+
 @dataclass(frozen=True)
 class Loader:
     """Goes to worker processes by pickling: each opens the file for itself."""

@@ -10,7 +10,7 @@
 
 All are from the view of the player to move; `reply` and `owner` are turned like the planes. Where
 a target is missing there is nothing to learn. A net may learn several answers from records that
-lack some of them.
+lack some of them. Where moves do not teach (`moves=False`), `move` is missing, too: -1, as replies.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,8 @@ NO_MOVE = -1
 class Targets:
     """Makes targets of labels. Goes to worker processes by pickling.
 
-    `owners` int8 [games, points] (see `owners.py`) is needed for the target `owner`, and gives it.
+    `owners` int8 [games, points] (see `owners.py`) gives the target `owner`. If that is asked for
+    without them, it is missing everywhere.
     """
 
     def __init__(
@@ -43,8 +44,10 @@ class Targets:
         names: Sequence[str] = (),
         owners: np.ndarray | None = None,
         games: Games | None = None,
+        *,
+        moves: bool = True,
     ):
-        self.check(names, owners)
+        self.moves = moves
         self.file, self.owners, self._games = file, owners, games
         self.names = tuple(
             name for name in TARGETS if name in names or (name == "owner" and owners is not None)
@@ -84,7 +87,13 @@ class Targets:
 
     def batch(self, labels: Labels, turns: np.ndarray) -> dict[str, np.ndarray]:
         """Return the targets of these rows, each turned by its symmetry."""
-        return {name: getattr(self, name)(labels, turns) for name in self.names}
+        found = {name: getattr(self, name)(labels, turns) for name in self.names}
+        return found if self.moves else found | self.no_moves(len(turns))
+
+    def no_moves(self, rows: int) -> dict[str, np.ndarray]:
+        """Return missing moves, and missing replies if these are asked for."""
+        names = ("move", *(name for name in self.names if name == "reply"))
+        return {name: np.full(rows, NO_MOVE, np.int64) for name in names}
 
     def reply(self, labels: Labels, turns: np.ndarray) -> np.ndarray:
         games = self.games
@@ -103,8 +112,9 @@ class Targets:
         return self.margins[labels["game"]] * labels["to_play"].astype(np.float32)
 
     def owner(self, labels: Labels, turns: np.ndarray) -> np.ndarray:
-        assert self.owners is not None
         points = self.file.size**2
+        if self.owners is None:
+            return np.full((len(turns), points), np.nan, np.float32)
         turned = symmetry.backward(self.file.size)[turns][:, :points]
         own = self.owners[labels["game"][:, None], turned].astype(np.float32)
         own *= (labels["to_play"].astype(np.float32) / SURE)[:, None]

@@ -1,7 +1,7 @@
 """What the rollouts of a policy are worth, against uniformly random ones.
 
     play_match       games between two players that choose by rollouts alone, equally many a move
-    mean_results     how rollouts from recorded positions end
+    mean_results     how rollouts from recorded positions end, in the mean
     count_endings    how often the score of a final position is the recorded one
 
 Each takes `threads` and `watch(done, total)`. Results do not depend on the number of threads:
@@ -95,6 +95,24 @@ def play_game(
     return float((np.sign(board.score()) * colour + 1) / 2)
 
 
+@dataclass(frozen=True)
+class Means:
+    """Mean results of rollouts, from -1 to +1 for the player to move."""
+
+    value: np.ndarray  # float64 [positions, players]
+    variance: np.ndarray  # float64 [positions, players], which `value` has by chance
+
+
+def variance_of_mean(mean: np.ndarray, squares: np.ndarray, count: int) -> np.ndarray:
+    """Return the variance of the mean of `count` results, as their spread tells it.
+
+    `squares` is the mean of their squares. NaN for one result, which tells nothing of its spread.
+    """
+    if count < 2:
+        return np.full(np.shape(mean), np.nan)
+    return np.asarray(np.maximum(squares - mean**2, 0) / (count - 1))
+
+
 def mean_results(
     file: DatasetFile,
     players: Sequence[Rollouts],
@@ -104,15 +122,14 @@ def mean_results(
     seed: int,
     threads: int,
     watch: Watch,
-) -> np.ndarray:
-    """Return mean results of `count` rollouts, float [positions, players].
+) -> Means:
+    """Return mean results of `count` rollouts of each of the players.
 
-    They are from -1 to +1 for the player to move. `labels` are the columns game, ply and to_play
-    of the positions.
+    `labels` are the columns game, ply and to_play of the positions.
     """
     games, komi = Games(file), file.area_komi[labels["game"]]
 
-    def work(number: int) -> list[float]:
+    def work(number: int) -> list[tuple[float, float]]:
         record = games.replay(labels["game"][number], labels["ply"][number])
         record["to_play"] = labels["to_play"][number]
         found = []
@@ -121,11 +138,12 @@ def mean_results(
             boards[:] = record[0]
             owners = np.zeros(VERTICES, np.int32)
             rollouts.run(boards, 0, count, balances, owners, new_state(seed, number))
-            mean = float(np.sign(balances - komi[number]).mean())
-            found.append(mean * int(labels["to_play"][number]))
+            results = np.sign(balances - komi[number]) * int(labels["to_play"][number])
+            found.append((float(results.mean()), float((results**2).mean())))
         return found
 
-    return np.array(in_threads(work, len(komi), threads, watch))
+    value, squares = np.moveaxis(np.array(in_threads(work, len(komi), threads, watch)), 2, 0)
+    return Means(value, variance_of_mean(value, squares, count))
 
 
 def count_endings(

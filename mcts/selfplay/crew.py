@@ -8,6 +8,7 @@
 `PolicyCrew` and `TreeCrew` say how moves are chosen. `lockstep.py` drives crews.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,6 @@ from data.features.evaluation import POLICY, Evaluation, Evaluator, Positions
 from data.features.uniform import Known
 from data.game.area_kernels import area
 from data.game.board_kernels import VERTICES, vertices
-from data.game.ladder_kernels import new_steps
 from mcts.selfplay import slots_kernels
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import (
@@ -33,6 +33,7 @@ from mcts.selfplay.games import (
     Visits,
     result_of,
 )
+from mcts.selfplay.sheet_kernels import new_sheet
 from mcts.selfplay.slots_kernels import (
     BY_LENGTH,
     BY_PASSES,
@@ -96,16 +97,18 @@ class Crew:
         self.keys = starts.keys(self.book.ko == SITUATIONAL)
         self.games = self.slots.games.view(np.ndarray)
         self.assignments: list[Assignment | None] = [None] * slots
-        # what a question is written into
-        self.rows = np.zeros(slots, np.int64)
-        self.to_play = np.zeros(slots, np.int8)
-        self.turns = np.zeros(slots, np.uint8)
-        self.packed = [
-            np.zeros((slots, rules.size**2, player.face.features.row_bytes), np.uint8)
+        # what questions to each player are written into
+        self.sheets = [
+            new_sheet(
+                slots,
+                rules.size**2,
+                player.face.features.row_bytes,
+                past=player.face.features.history > 0,
+                turning=choice.random_symmetry,
+            )
             for player in players
         ]
-        self.komi = np.full(slots, rules.komi, np.float32)
-        self.steps, self.words = new_steps(), np.zeros(VERTICES, np.uint64)
+        self.komi = np.full(slots, rules.komi)
 
     # --- games
 
@@ -123,6 +126,7 @@ class Crew:
         game.until, game.random_turns = assignment.until, assignment.random_turns
         game.opening, game.players = assignment.opening, assignment.players
         game.start = assignment.start
+        self.komi[i] = self.rules.komi if assignment.komi is None else assignment.komi
         self.slots.random[i] = new_state(self.seed, assignment.number)
         slots_kernels.begin(
             self.slots,
@@ -144,6 +148,8 @@ class Crew:
             raise Mistake(
                 f"game {assignment.number}: there is no position {assignment.start} to begin with"
             )
+        if assignment.komi is not None and not math.isfinite(assignment.komi):
+            raise Mistake(f"game {assignment.number}: komi={assignment.komi}, a number is expected")
 
     def finished(self) -> Iterator[PlayedGame]:
         """Yield the games that are over, and free their slots."""
@@ -160,13 +166,13 @@ class Crew:
         slots, game = self.slots, self.slots.games[i]
         turns = int(game.turn)
         owner = np.zeros(VERTICES, np.int8)
-        score, winner = result_of(int(area(slots.boards[i], owner)), self.rules.komi)
+        score, winner = result_of(int(area(slots.boards[i], owner)), float(self.komi[i]))
         if game.ending == BY_RESIGNATION:
             winner = -int(game.resigned)
         return PlayedGame(
             assignment=assignment,
             size=self.rules.size,
-            komi=self.rules.komi,
+            komi=float(self.komi[i]),
             moves=slots.moves[i, :turns].copy(),
             colours=slots.colours[i, :turns].copy(),
             chosen_by=slots.chosen_by[i, :turns].copy(),
@@ -194,14 +200,14 @@ class Crew:
 
     def question(self, player: int, count: int) -> Question:
         """The first `count` rows of what was written as a question to a player."""
-        evaluator = self.players[player]
+        sheet = self.sheets[player]
         return Question(
-            evaluator,
+            self.players[player],
             Positions(
-                self.packed[player][:count],
-                self.to_play[:count],
-                Known(komi=self.komi[:count]),
-                self.turns[:count] if self.choice.random_symmetry else None,
+                sheet.packed[:count],
+                sheet.to_play[:count],
+                Known(komi=self.komi[sheet.rows[:count]].astype(np.float32)),
+                sheet.turns[:count] if sheet.turning else None,
             ),
         )
 

@@ -65,6 +65,7 @@ class Assignment:
     until: int = 0
     random_turns: int = 0
     start: int = 0  # which of the starting positions
+    komi: float | None = None  # None: that of the rules
 
     def chosen_by(self, turn: int, colour: int) -> int:
         """Return who chooses the move of that turn, counted from 0: a player, or RANDOM."""

@@ -48,11 +48,13 @@ def drive(
                 if k in asked:
                     crew.take(asked.pop(k).result())
                     yield from crew.finished()
-                crew.refill(waiting)
-                while over := list(crew.finished()):  # before any net was asked
-                    yield from over
+                while True:
                     crew.refill(waiting)
-                question = crew.ask()
+                    question = crew.ask()
+                    over = list(crew.finished())  # games that ended without a net's answer
+                    yield from over
+                    if question is not None or not over:
+                        break
                 if question is None:
                     continue
                 working = True

@@ -67,25 +67,15 @@ class PolicyCrew(Crew):
     ):
         super().__init__(players, rules, choice, starts, slots, seed)
         self.counts = np.zeros(len(players), np.int64)
-        self.asked = 0  # rows of the question that is in flight
+        self.player, self.asked = 0, 0  # who is asked now, and for how many positions
 
     def ask(self) -> Question | None:
         policy_kernels.count_waiting(self.slots.games, self.counts)
         player = int(self.counts.argmax()) if len(self.counts) else 0
         if not len(self.counts) or self.counts[player] == 0:
             return None
-        self.asked = policy_kernels.ask(
-            self.slots,
-            player,
-            self.players[player].face.features.history > 0,
-            self.choice.random_symmetry,
-            self.rows,
-            self.packed[player],
-            self.to_play,
-            self.turns,
-            self.steps,
-            self.words,
-        )
+        self.player = player
+        self.asked = policy_kernels.ask(self.slots, player, self.sheets[player])
         return self.question(player, self.asked)
 
     def take(self, answers: Evaluation) -> None:
@@ -93,7 +83,7 @@ class PolicyCrew(Crew):
         policy_kernels.answer(
             self.slots,
             self.book,
-            self.rows[: self.asked],
+            self.sheets[self.player].rows[: self.asked],
             answers.policy,
             no_values(self.asked) if answers.value is None else answers.value,
             float(self.choice.temperature),

@@ -7,9 +7,9 @@ answer(...)              draw a move for each of them by the net's chances, and 
 import numpy as np
 
 from data.base.jit import kernel
-from data.base.random_kernels import next_below, next_share
-from data.features import alphago48_kernels, zero_kernels
+from data.base.random_kernels import next_share
 from data.game.coords import PASS
+from mcts.selfplay.sheet_kernels import write_row
 from mcts.selfplay.slots_kernels import resigns, settle, take_turn
 
 
@@ -23,26 +23,13 @@ def count_waiting(games, counts):
 
 
 @kernel
-def ask(slots, player, past, turning, rows, packed, to_play, turns, steps, words):
-    """Encode the positions in which `player` has to choose; return how many there are.
-
-    Row n is the position of slot `rows[n]`, int64. `packed` uint8 [slots, points, row_bytes] gets
-    its planes, with `past` those of earlier positions, `to_play` int8 its player to move. With
-    `turning`, `turns` uint8 gets the symmetry by which the net is to see it.
-    """
+def ask(slots, player, sheet):
+    """Write the positions in which `player` has to choose; return how many there are."""
     n = 0
     for i in range(len(slots.games)):
-        if slots.games[i].mover != player:
-            continue
-        b = slots.boards[i]
-        if past:
-            zero_kernels.encode(b, slots.histories[i], b.to_play, packed[n])
-        else:
-            alphago48_kernels.encode(b, b.to_play, packed[n], steps, words)
-        to_play[n] = b.to_play
-        turns[n] = next_below(slots.random[i], np.uint64(8)) if turning else np.uint64(0)
-        rows[n] = i
-        n += 1
+        if slots.games[i].mover == player:
+            write_row(sheet, n, i, slots.boards[i], slots.histories[i], slots.random[i])
+            n += 1
     return n
 
 

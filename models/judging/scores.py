@@ -145,20 +145,37 @@ class Summary:
         return len(games), np.stack(columns, 1).astype(np.float64)
 
 
-def difference(ours: Summary, theirs: Summary) -> dict[str, Mean]:
+def difference(ours: Summary, theirs: Summary, chosen: np.ndarray | None = None) -> Group:
     """Return theirs minus ours, for the means of two nets on the same positions.
 
-    The games are drawn together for both.
+    The games are drawn together for both. The means are over the positions where `chosen` is true,
+    or over all.
     """
-    samples, values = [], []
+    samples, values, games = [], [], 0
     for summary in (ours, theirs):
-        by_game = summary.sums(None)[1]
+        positions, by_game = summary.sums(chosen)
         drawn = summary.draws.sums(by_game)
-        samples.append(drawn[:, 1:] / drawn[:, :1])
+        with np.errstate(invalid="ignore", divide="ignore"):  # as in `Summary.of`
+            samples.append(drawn[:, 1:] / drawn[:, :1])
         values.append(by_game[:, 1:].sum(0) / by_game[:, 0].sum())
+        games = int(np.count_nonzero(by_game[:, 0]))
     change, sampled = values[1] - values[0], samples[1] - samples[0]
-    return {
+    if games < 2:  # one game tells nothing of others
+        sampled[:] = np.nan
+    scores = {
         name: Mean(float(change[k]), *interval(sampled[:, k])) for k, name in enumerate(ours.scores)
+    }
+    return Group(positions, games, scores)
+
+
+def differences_by(
+    ours: Summary, theirs: Summary, group: np.ndarray, names: Mapping[int, str]
+) -> dict[str, Group]:
+    """Return the difference in each group that has positions; `group` is int [positions]."""
+    return {
+        name: difference(ours, theirs, group == k)
+        for k, name in names.items()
+        if (group == k).any()
     }
 
 

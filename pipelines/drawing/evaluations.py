@@ -14,6 +14,7 @@ from pipelines.drawing.figure import (
     FAINT,
     GREY,
     INK,
+    SWEEP_COLOURS,
     Mean,
     Nets,
     Table,
@@ -225,24 +226,37 @@ def value_phases(path: Path, nets: Nets, subtitle: str) -> None:
         legend(top, loc="lower right")
 
 
-def rollout_phases(path: Path, phases: Table, subtitle: str) -> None:
-    """Draw the squared error of rollouts as predictions of the winner, by phase of the game.
+def paired_phases(path: Path, first: str, nets: Nets, score: str, subtitle: str) -> None:
+    """Draw by phase how much a score differs from that of the net `first` on the same positions.
 
-    Figure 2b of the paper shows the same.
+    A band that does not touch the line at 0 is a difference that chance does not explain.
     """
-    with figure(
-        path,
-        "How well rollouts know the winner, by phase of the game",
-        subtitle,
-        (9, 6),
-        heights=(4, 1),
-    ) as (
-        top,
-        bottom,
-    ):
+    moves = score == "top1"
+    what, scale = ("top 1, points of %", 100) if moves else ("squared error on -1..+1", 1)
+    title = f"Difference from {first} on the same positions, by phase of the game"
+    with figure(path, title, subtitle, (9, 6), heights=(4, 1)) as (top, bottom):
+        phases = list(dict.fromkeys(phase for table in nets.values() for phase in table))
+        top.axhline(0, color=COLOURS[0], lw=1.5, label=first)
+        for (name, table), colour in zip(nets.items(), COLOURS[1:], strict=False):
+            curve(top, phases, table, score, colour, name, scale=scale)
+        better = "higher" if moves else "lower"
+        top.set_ylabel(f"{what}; {better} is better")
+        counts(bottom, phases, next(iter(nets.values())))
+        phase_axis(top, bottom, phases)
+        legend(top, loc="best")
+
+
+def rollout_phases(path: Path, phases: Table, judges: Mapping[str, str], subtitle: str) -> None:
+    """Draw how well judges of positions predict the winner: squared error by phase of the game.
+
+    `judges` are the labels of the scores, a line each. Figure 2b of the paper shows the same.
+    """
+    title = "How well the winner is known, by phase of the game"
+    with figure(path, title, subtitle, (10, 6.5), heights=(5, 1)) as (top, bottom):
         names = list(phases)
-        for score, colour in (("policy", COLOURS[0]), ("uniform", COLOURS[1])):
-            curve(top, names, phases, score, colour, f"{score} rollouts")
+        for k, (score, label) in enumerate(judges.items()):
+            shift = 0.08 * (k - (len(judges) - 1) / 2)
+            curve(top, names, phases, score, SWEEP_COLOURS[k], label, shift=shift)
         top.axhline(1, color=INK, lw=1.2, ls=(0, (1, 1.5)), label="saying nothing")
         top.set_ylim(0, None)
         top.set_ylabel("squared error on -1..+1")

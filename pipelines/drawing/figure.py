@@ -105,13 +105,21 @@ def curve(
     *,
     scale: float = 1,
     style: Any = "-",
+    shift: float | None = None,
 ) -> None:
-    """Draw a score over the phases of the game with its band; few games are a ring."""
+    """Draw a score over the phases of the game with its band; few games are a ring.
+
+    With `shift` all is that far to the right and has whiskers in place of the band, for charts of
+    many curves.
+    """
     shown = {phase: group for phase, group in table.items() if group["games"] >= FEWEST}
-    at = [phases.index(phase) for phase in shown]
+    at = [phases.index(phase) + (shift or 0) for phase in shown]
     means = [group["scores"][score] for group in shown.values()]
-    low, high = ([scale * mean[end] for mean in means] for end in ("low", "high"))
-    axes.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
+    if shift is None:
+        low, high = ([scale * mean[end] for mean in means] for end in ("low", "high"))
+        axes.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
+    else:
+        whiskers(axes, at, means, colour, scale=scale)
     axes.plot(
         at,
         [scale * mean["value"] for mean in means],
@@ -124,7 +132,8 @@ def curve(
     )
     for phase in table.keys() - shown.keys():  # too few games for a curve: there, and faint
         value = scale * table[phase]["scores"][score]["value"]
-        axes.plot(phases.index(phase), value, "o", ms=5, mfc="none", mec=colour, alpha=0.5)
+        place = phases.index(phase) + (shift or 0)
+        axes.plot(place, value, "o", ms=5, mfc="none", mec=colour, alpha=0.5)
 
 
 def whiskers(

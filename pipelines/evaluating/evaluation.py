@@ -4,7 +4,8 @@ dataset      what was judged on
 nets         an entry for each net and each of its answers that is judged (policy, value): its
              description and scores[symmetries][way][group]; of values also the calibration; of
              nets that are told ranks one after another also the table of `conditioned.py`
-differences  of every other net from the first of its kind, on the same positions
+differences  of every other net from the first of its kind, on the same positions: over all, and
+             by phase and plies
 
 A net for moves and values is judged for both, on the same positions as nets of one answer.
 """
@@ -19,7 +20,15 @@ from data.features.evaluation import POLICY, VALUE
 from models.answering.inference import Inference
 from models.answering.pattern_policy import PatternPolicy
 from models.files.provenance import CHECKSUM
-from models.judging.scores import Calibration, Draws, Summary, difference, rank_curve
+from models.judging.scores import (
+    Calibration,
+    Draws,
+    Group,
+    Summary,
+    difference,
+    differences_by,
+    rank_curve,
+)
 from pipelines.evaluating.conditioned import rank_matrix
 from pipelines.evaluating.material import Judged, Material, choose, judge, summarise, training_mean
 from pipelines.evaluating.nets import (
@@ -31,6 +40,8 @@ from pipelines.evaluating.nets import (
 )
 from pipelines.evaluating.options import Options
 from pipelines.shell.console import BuildProgress
+
+PARTS = ("phase", "plies")  # ways to divide positions for which differences are told
 
 Result = dict[str, Any]
 # By name of a policy net: the share of moves among its first 1, 2, ... choices.
@@ -92,7 +103,9 @@ def choose_games(options: Options, file: DatasetFile, kind: str) -> Chosen:
 
     def of(split: str) -> tuple[Material, Draws]:
         source = list(options.source) if options.source else None
-        material = choose(file, split, kind, options.positions, options.seed, source=source)
+        material = choose(
+            file, split, kind, options.positions, options.seed, source=source, span=options.span
+        )
         return material, Draws(material.games, options.draws, options.seed)
 
     against = Chosen(*of(options.against)) if options.against else None
@@ -169,10 +182,11 @@ def by_groups(summary: Summary, material: Material) -> dict[str, Any]:
     """Return means over all positions, and over each group of each way to divide them."""
     found = {"all": {"all": summary.of()}}
     found |= {way: summary.by(group, names) for way, (group, names) in material.groups.items()}
-    return {
-        way: {group: asdict(means) for group, means in groups.items()}
-        for way, groups in found.items()
-    }
+    return {way: plain_groups(groups) for way, groups in found.items()}
+
+
+def plain_groups(groups: dict[str, Group]) -> dict[str, Any]:
+    return {group: asdict(means) for group, means in groups.items()}
 
 
 def as_plain(calibration: Calibration) -> dict[str, Any]:
@@ -193,16 +207,20 @@ def differences(kind: str, verdicts: list[Verdict]) -> list[dict[str, Any]]:
             "first": first.contestant.name,
             "second": second.contestant.name,
             "symmetries": str(count),
-            "scores": {
-                name: asdict(mean)
-                for name, mean in difference(
-                    first.summaries[count], second.summaries[count]
-                ).items()
-            },
+            **compared(first.summaries[count], second.summaries[count], first.chosen.material),
         }
         for second in others
         for count in sorted(set(first.counts) & set(second.counts))
     ]
+
+
+def compared(ours: Summary, theirs: Summary, material: Material) -> dict[str, Any]:
+    """Return the paired differences of scores, over all positions and by part of the game."""
+    parts = {way: of for way, of in material.groups.items() if way in PARTS}
+    return {
+        **asdict(difference(ours, theirs)),
+        **{way: plain_groups(differences_by(ours, theirs, *of)) for way, of in parts.items()},
+    }
 
 
 def about(file: DatasetFile) -> dict[str, Any]:

@@ -49,6 +49,7 @@ class Material:
     game: np.ndarray  # int64 [positions], numbered from 0
     games: int
     phase: np.ndarray  # int64 [positions]
+    ply: np.ndarray  # int64 [positions]: moves played before
     handicap: np.ndarray  # bool [positions]
     rank: np.ndarray  # int64 [positions], of the player to move, into `ranks`
     ranks: tuple[str, ...]
@@ -56,17 +57,23 @@ class Material:
     sources: tuple[str, ...]
     of_games: int  # in the split, of this kind
     of_positions: int
+    span: tuple[int, int] | None = None  # first and last ply of a part of the game
 
     @property
     def groups(self) -> dict[str, tuple[np.ndarray, dict[int, str]]]:
         """The ways to divide the positions: group of each position, and names of the groups."""
-        return {
+        found = {
             "handicap": (self.handicap.astype(np.int64), {0: "even", 1: "handicap"}),
             "rank": (self.rank, dict(enumerate(self.ranks))),
             "strength": self.bands(),
             "phase": (self.phase, {int(k): phase_name(int(k)) for k in np.unique(self.phase)}),
             "source": (self.source, dict(enumerate(self.sources))),
         }
+        if self.span is not None:
+            low, high = self.span
+            inside = (low <= self.ply) & (self.ply <= high)
+            found["plies"] = (inside.astype(np.int64), {1: f"{low}-{high}"})
+        return found
 
     def bands(self) -> tuple[np.ndarray, dict[int, str]]:
         """Divide by strength: kyu by fives, dan one by one, professionals together."""
@@ -101,11 +108,13 @@ def choose(
     seed: int,
     *,
     source: list[str] | None = None,
+    span: tuple[int, int] | None = None,
 ) -> Material:
     """Choose all games of a split, or random ones with about `positions` positions.
 
-    `source` are words, one of which must be in the name of a game's archive. Raises `DatasetError`
-    if no game is left.
+    `source` are words, one of which must be in the name of a game's archive. `span` are the first
+    and the last ply of a part of the game, which becomes a group. Raises `DatasetError` if no game
+    is left, or no position of the part.
     """
     if split not in file.split_games:
         raise DatasetError(
@@ -139,15 +148,29 @@ def choose(
     if file.passes:  # they are no choice of a point
         kept = read_labels(file, rows, ("move",))["move"] != PASS
         rows, game = rows[kept], game[kept]
+    ply = plies(file, rows).astype(np.int64)
+    check_span(file, split, ply, span)
     texts, which = np.unique(archive[chosen], return_inverse=True)
     ranks, rank = places_of_ranks(ranks_to_move(file, rows, (first + chosen)[game]))
     return Material(
         kind, rows, game, len(chosen),
-        phases(plies(file, rows)),
+        phases(ply), ply,
         (file.games["handicap"][first:stop] > 0)[chosen][game],
         rank, ranks,
         which[game], tuple(map(str, texts)), int(usable.sum()), int(lengths[usable].sum()),
+        span,
     )  # fmt: skip
+
+
+def check_span(
+    file: DatasetFile, split: str, ply: np.ndarray, span: tuple[int, int] | None
+) -> None:
+    """Raise `DatasetError` if no position is in this part of the game."""
+    if span is not None and not ((span[0] <= ply) & (ply <= span[1])).any():
+        raise DatasetError(
+            f"{file.path}: no chosen position of the split {split} has plies from {span[0]} to "
+            f"{span[1]}; the last one is {ply.max()}"
+        )
 
 
 def places_of_ranks(ranks: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:

@@ -26,6 +26,7 @@ class Options:
     symmetries: tuple[int, ...] | None
     conditions: str
     ranks: tuple[str, ...] | None
+    plies: tuple[Annotated[int, AtLeast(0)], ...] | None
     draws: Annotated[int, AtLeast(1)]
     engine: str
     device: str
@@ -54,6 +55,16 @@ class Options:
             )
         if wrong := [rank for rank in self.ranks or () if to_rank(rank) == 0]:
             raise OptionError(f"ranks={wrong[0]}: a rank is expected, such as 3k, 6d or 2p")
+
+        if self.plies is not None and (len(self.plies) != 2 or self.plies[0] > self.plies[1]):
+            raise OptionError(
+                f"plies={list(self.plies)}: the first and the last ply, such as [90,149]"
+            )
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The first and the last ply of the part of the game that is asked for."""
+        return (self.plies[0], self.plies[1]) if self.plies else None
 
     @property
     def counts(self) -> list[int] | None:

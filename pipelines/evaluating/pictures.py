@@ -5,6 +5,7 @@ from typing import Any
 
 from pipelines.drawing import evaluations
 from pipelines.drawing.evaluations import plural
+from pipelines.evaluating.comparisons import paired_once
 from pipelines.evaluating.evaluation import Curves, Result
 from pipelines.evaluating.material import UNKNOWN
 from pipelines.evaluating.report import lowest
@@ -24,6 +25,7 @@ def draw(result: Result, curves: Curves, output: Path) -> None:
             f"{chosen['games']:,} games"
         )
         draw_kind(nets, subtitle, curves, output)
+        draw_differences(result, kind, subtitle, output)
 
 
 def draw_moves(nets: dict[str, Any], subtitle: str, curves: Curves, output: Path) -> None:
@@ -55,6 +57,18 @@ def draw_winners(nets: dict[str, Any], subtitle: str, curves: Curves, output: Pa
     evaluations.value_phases(output / "winners_by_phase.png", phases, turned)
     calibrations = {name: net["calibration"][few]["all"] for name, net in nets.items()}
     evaluations.calibration(output / "calibration.png", calibrations, turned)
+
+
+def draw_differences(result: Result, kind: str, subtitle: str, output: Path) -> None:
+    """Draw the paired differences from the first net of a kind, if there are others."""
+    pairs = paired_once([one for one in result["differences"] if one["kind"] == kind])
+    if not pairs:
+        return
+    score, name = ("top1", "moves") if kind == "policy" else ("mse", "winners")
+    tables = {one["second"]: one["phase"] for one in pairs}
+    turned = averaged(subtitle, pairs[0]["symmetries"])
+    path = output / f"{name}_difference.png"
+    evaluations.paired_phases(path, pairs[0]["first"], tables, score, turned)
 
 
 def averaged(subtitle: str, count: str) -> str:

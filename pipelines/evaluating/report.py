@@ -6,8 +6,8 @@ All functions take the result of `evaluation.evaluate`, plain values:
     nets[i].scores[symmetries][way][group] = {positions, games, scores}
     scores[name] = {value, low, high}
 
-where way is all, handicap, rank (of the player to move), strength (ranks in bands), phase or
-source.
+where way is all, handicap, rank (of the player to move), strength (ranks in bands), phase, source
+or plies (the part of the game that was asked for).
 """
 
 import csv
@@ -17,7 +17,14 @@ from typing import Any
 
 from rich.table import Table
 
-from pipelines.evaluating.comparisons import against_rows, against_table, told_tables
+from pipelines.evaluating.comparisons import (
+    against_table,
+    grid,
+    paired_once,
+    paired_table,
+    sections,
+    told_tables,
+)
 from pipelines.evaluating.material import UNKNOWN
 from pipelines.evaluating.published import OTHERS, PAPER_TABLE, PAPER_VALUE_MSE, Published
 from pipelines.shell.console import make_table
@@ -31,6 +38,7 @@ WAYS = {
     "rank": "By rank of the player to move",
     "strength": "By rank of the player to move, in bands",
     "phase": "By phase, plies",
+    "plies": "In the part asked for, plies",
     "source": "By source",
 }
 VALUE_HEADS = [
@@ -52,6 +60,7 @@ def tables(result: Result, kind: str) -> list[Table]:
             made.append(by_group(nets, way, title, columns))
     if difference := [entry for entry in result["differences"] if entry["kind"] == kind]:
         made.append(differences(difference, columns))
+        made += [paired_table(entry) for entry in paired_once(difference)]
     data = result["dataset"]
     made += [against_table(net, data["split"], data["against"]) for net in nets if "against" in net]
     made += [table for net in nets if "told" in net for table in told_tables(net)]
@@ -60,6 +69,8 @@ def tables(result: Result, kind: str) -> list[Table]:
 
 def is_shown(way: str, nets: Sequence[Net]) -> bool:
     """Whether a way to divide positions has a table: ranks one by one if they are few."""
+    if way == "plies":
+        return way in nets[0]["scores"][lowest(nets[0])]
     if way not in ("rank", "strength"):
         return True
     ranks = {rank for net in nets for rank in net["scores"][lowest(net)]["rank"]}
@@ -246,13 +257,7 @@ def markdown(result: Result) -> str:
             "The floor is the error of always answering the mean outcome of the training games "
             f"that may teach ({values[0]['constant']:+.4f} for the player to move).",
         ]
-    for net in (net for net in result["nets"] if "against" in net):
-        split, other = result["dataset"]["split"], result["dataset"]["against"]
-        heads, rows = against_rows(net, split, other)
-        title = f"## {net['name']}, {net['kind']}: games of {split} against games of {other}"
-        heads = [head.replace("\n", ", ") for head in heads]
-        lines += ["", title, "", *grid(heads, rows)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *sections(result)]) + "\n"
 
 
 def facts(result: Result) -> list[str]:
@@ -389,8 +394,3 @@ def value_rows(nets: Sequence[Net]) -> list[list[str]]:
             row += [f"{scores['floor']['value']:.3f}", f"{100 * below_floor(scores):.1f}%"]
             rows.append([*row, f"{100 * scores['accuracy']['value']:.1f}%"])
     return rows
-
-
-def grid(heads: list[str], rows: list[list[str]]) -> list[str]:
-    lines = ["| " + " | ".join(cells) + " |" for cells in (heads, *rows)]
-    return [lines[0], "|" + " --- |" * len(heads), *lines[1:]]

@@ -27,14 +27,17 @@ PATH_KEYS = {
     "estimate_owners": ("dataset", "owners", "rollout"),
     "estimate_rank": ("game[]", "dataset", "net", "output"),
     "evaluate_model": ("checkpoint[]", "dataset", "output"),
-    "evaluate_rollouts": ("rollout", "dataset", "output"),
+    "evaluate_rollouts": ("rollout", "dataset", "policy[]", "value[]", "output"),
     "export_model": ("checkpoint[]", "dataset", "evaluation", "output"),
     "inspect_dataset": ("dataset", "png", "sgf", "games"),
     "measure_speed": ("source", "output"),
     "play_gtp": ("net", "policy", "value", "rollout", "tree", "log"),
     "play_match": ("output",),
     "reinforce_policy": ("start", "baseline_net", "opening.games[]", "resume", "output"),
-    "train_model": ("dataset", "start", "resume", "output", "loader.owners"),
+    "train_model": (
+        *("dataset", "start", "resume", "output"),
+        *("loader.owners", "loader.mixed", "loader.mixed_owners"),
+    ),
 }
 HYDRA_KEYS = ("hydra.run.dir", "hydra.sweep.dir")
 

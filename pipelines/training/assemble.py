@@ -86,15 +86,17 @@ def check_factories(module: Any) -> None:
         raise TrainingError(f"optimizer or schedule: {error}") from None
 
 
-def held_out(file: Any, before: Any) -> float | None:
+def held_out(file: Any, before: Any, mixed: Any = None) -> float | None:
     """Return the share of games that neither this run nor the net `before` it learns from.
+
+    `mixed` is the second dataset that the run learns from, if there is one.
 
     None where that is not recorded.
     """
     from models.files.provenance import held_out_by
 
     shares = [
-        file.held_out("test", "validation"),
+        *(each.held_out("test", "validation") for each in (file, mixed) if each is not None),
         *([held_out_by(Path(before).expanduser())] if before else []),
     ]
     return None if None in shares else min(shares)

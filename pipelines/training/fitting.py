@@ -1,7 +1,8 @@
 """What a net and the data that it learns from must agree on.
 
     check_inputs     before the data are opened: planes or patterns, owners, moves
-    settle           once they are: planes, uniform inputs, passes, answers and their lessons
+    settle           once they are: planes, uniform inputs, passes, answers and their lessons,
+                     whether a second dataset teaches anything
 
 Values that are null in the configuration follow from the data, and `settle` writes them there. So
 a run's configuration tells what its net was made with. Wrong combinations raise `TrainingError`.
@@ -11,6 +12,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from data.features.evaluation import OWNER, POLICY, REPLY
 from data.features.inputs import Inputs
 from data.loading.targets import TARGETS
 from pipelines.shell.console import console
@@ -51,7 +53,7 @@ def class_of(config: DictConfig) -> Any:
 
 def settle(cfg: DictConfig, data: Any) -> None:
     """Write to the configuration what follows from the data, and check the rest against them."""
-    if cfg.model.get("owner_weight") and data.owners is None:
+    if cfg.model.get("owner_weight") and OWNER not in targets_of(data):
         raise TrainingError(
             f"model.owner_weight={cfg.model.owner_weight} needs loader.owners=<a file of "
             "estimate_owners.py>; 0 does without"
@@ -64,6 +66,7 @@ def settle(cfg: DictConfig, data: Any) -> None:
     settle_passes(net, bool(getattr(data, "names_pass", False)))
     if "lessons" in cfg.model:
         settle_lessons(cfg.model, targets_of(data))
+    check_mixed(cfg)
     net.update(data.net_arguments())
 
 
@@ -112,7 +115,22 @@ def settle_passes(net: DictConfig, passes: bool) -> None:
 def targets_of(data: Any) -> set[str]:
     """Return the targets that batches of these data have."""
     named = {*ALWAYS, *getattr(data, "wanted", ())}
-    return named | ({"owner"} if data.owners is not None else set())
+    return named | ({OWNER} if data.owners is not None else set())
+
+
+def check_mixed(cfg: DictConfig) -> None:
+    """Raise `TrainingError` if a net that learns only moves is to learn from rows without any."""
+    if cfg.loader.get("mixed") is None or cfg.loader.mixed_moves:
+        return
+    if "lessons" in cfg.model:
+        learned = {name for name, lesson in cfg.model.lessons.items() if lesson is not None}
+    else:
+        learned = set(getattr(class_of(cfg.model.net), "answers", ()))
+    if learned <= {POLICY, REPLY}:
+        raise TrainingError(
+            f"loader.mixed={cfg.loader.mixed}: this model learns moves alone, and those of the "
+            "second dataset do not teach; loader.mixed_moves=true lets them"
+        )
 
 
 def settle_lessons(model: DictConfig, targets: set[str]) -> None:
@@ -139,7 +157,7 @@ def settle_lessons(model: DictConfig, targets: set[str]) -> None:
 
 def missing(target: str) -> str:
     """Return in words that the loader does not give a target, and what makes it."""
-    if target == "owner":
+    if target == OWNER:
         return "loader.owners=<a file of estimate_owners.py> is missing"
     if target not in TARGETS:
         return f"the loader gives no {target}; records have none"

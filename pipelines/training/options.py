@@ -17,6 +17,8 @@ from pipelines.shell.configuration import plain
 from pipelines.shell.options import Above, AtLeast, Below, Between, Open, OptionError, read
 from pipelines.sweeping import sweeps
 
+PATHS = ("dataset", "start", "loader.owners", "loader.mixed", "loader.mixed_owners")
+
 # torch takes two seconds to import and reads the environment that `run` sets: functions import it.
 
 
@@ -45,6 +47,7 @@ class LoaderOptions(Open):
     positions_per_game: Count | None = None
     eval_positions_per_game: Count | None = None
     planes: Count = 1
+    mixed_share: Share = 0.0
 
 
 @dataclass(frozen=True)
@@ -192,7 +195,7 @@ def complete(cfg: DictConfig) -> None:
     from data.dataset.file import DatasetFile
 
     options = read_options(cfg)
-    for key in ("dataset", "start", "loader.owners"):
+    for key in PATHS:
         if path := OmegaConf.select(cfg, key):
             OmegaConf.update(cfg, key, str(Path(path).expanduser().absolute()))
     file = DatasetFile(cfg.dataset)

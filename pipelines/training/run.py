@@ -44,6 +44,8 @@ from pipelines.training.resume import (
     resumed_config,
 )
 
+OWNERS = ("loader.owners", "loader.mixed_owners")
+
 # torch and Lightning take two seconds to import, and read the environment that `prepare_waiting`
 # and `prepare_threads` set: functions import them.
 
@@ -116,8 +118,9 @@ def train(cfg: DictConfig, checkpoint: Path | None) -> dict[str, Any]:
     seed_everything(cfg.seed, verbose=False)
     module, data = assemble(cfg)
     config = plain(cfg)
+    mixed = None if data.mixture is None else data.mixture.file
     about = {
-        "held_out": held_out(data.file, checkpoint or cfg.start),
+        "held_out": held_out(data.file, checkpoint or cfg.start, mixed),
         "features": data.inputs.features.name,
     }
     module.save_hyperparameters(config | about)
@@ -195,9 +198,10 @@ def introduce(
     console.print(f"{type(module.net).__name__}: {weights}; {steps}; {output}")
     console.print(data.summary())
     taught = cfg.model.get("owner_weight") or OmegaConf.select(cfg, "model.lessons.owner")
-    if OmegaConf.select(cfg, "loader.owners") and not taught:
+    given = [key for key in OWNERS if OmegaConf.select(cfg, key)]
+    if given and not taught:
         console.print(
-            "loader.owners is there, and nothing learns from it: the model has no answer for "
+            f"{given[0]} is there, and nothing learns from it: the model has no answer for "
             "owners, or its weight is 0"
         )
     if checkpoint is not None:

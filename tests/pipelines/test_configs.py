@@ -86,7 +86,7 @@ def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_pat
         "zero18": "zero_small",
     }
     fitting = [f"model={model}" for loader, model in models.items() if choice == f"loader={loader}"]
-    if choice == "experiment=pretrained_value":
+    if choice in ("experiment=pretrained_value", "experiment=value_selfplay"):
         file = DatasetFile(dataset)
         write_owners(
             tmp_path / "owners.h5",
@@ -95,6 +95,7 @@ def test_every_part_of_training_instantiates(choice: str, dataset: Path, tmp_pat
             {},
         )
         fitting = [f"loader.owners={tmp_path / 'owners.h5'}"]
+        fitting += [f"loader.mixed={dataset}"] * choice.endswith("selfplay")
     small = fitting if choice.startswith("debug") else ["loader.batch_size=16", *fitting]
     cfg = composed("train_model", choice, f"dataset={dataset}", f"output={tmp_path}", *small)
     del_hydra(cfg)

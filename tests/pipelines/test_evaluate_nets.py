@@ -9,6 +9,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from data.dataset.file import DatasetFile
+from data.dataset.layout import DatasetError
 from data.features.evaluation import Positions
 from data.features.uniform import Known
 from data.records.metadata import to_rank
@@ -83,6 +84,7 @@ def test_a_net_for_both_is_judged_on_the_positions_of_nets_for_one(
     assert sum(line.startswith("- dual: whether it has learned") for line in lines) == 1
     pictures = {path.name for path in (tmp_path / "out").glob("*.png")}
     assert {"moves_by_phase.png", "winners_by_phase.png", "calibration.png"} <= pictures
+    assert {"moves_difference.png", "winners_difference.png"} <= pictures
 
 
 def test_figures_are_those_of_the_answers_to_what_the_file_knows(
@@ -212,6 +214,8 @@ def test_a_matrix_of_told_and_true_ranks(made: dict[str, Path], tmp_path: Path) 
         (["conditions=strong"], "conditions=strong: known, unknown, or a rank"),
         (["ranks=[9d,strong]"], "ranks=strong: a rank is expected"),
         (["against=test"], "against=test: another split than split=test"),
+        (["plies=[90]"], r"plies=\[90\]: the first and the last ply"),
+        (["plies=[149,90]"], r"plies=\[149, 90\]: the first and the last ply"),
         (["conditions=9d"], "conditions=9d: no net takes ranks as input"),
         (["ranks=[9d]"], r"ranks=\['9d'\]: no net takes ranks as input"),
     ],
@@ -245,3 +249,66 @@ def test_two_splits_stand_beside_each_other_with_their_gap(
     assert list(table.columns[5].cells)[1].startswith(f"{gap:+.3f} ±")
     text = (tmp_path / "both" / "comparison.md").read_text()
     assert "## dual, value: games of test against games of train" in text
+
+
+# --- two nets
+
+
+@pytest.fixture(scope="module")
+def paired(made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    output = tmp_path_factory.mktemp("paired")
+    nets = [made[name] for name in ("value", "dual")]
+    return evaluate(output, nets, made["games"], "plies=[10,24]") | {"output": output}
+
+
+def test_two_nets_are_compared_by_part_of_the_game(
+    made: dict[str, Path], paired: dict[str, Any]
+) -> None:
+    [entry] = paired["differences"]
+    assert (entry["first"], entry["second"], entry["kind"]) == ("value", "dual", "value")
+    first, second = (net for net in paired["nets"] if net["kind"] == "value")
+    for way, groups in (
+        ("phase", entry["phase"]), ("plies", entry["plies"]), ("all", {"all": entry}),
+    ):  # fmt: skip
+        assert list(groups) == list(first["scores"]["1"][way])
+        for name, group in groups.items():
+            whole = first["scores"]["1"][way][name]
+            assert (group["positions"], group["games"]) == (whole["positions"], whole["games"])
+            gap = scores(second, way, name)["mse"] - scores(first, way, name)["mse"]
+            mean = group["scores"]["mse"]
+            assert mean["value"] == pytest.approx(gap) and mean["low"] <= mean["high"]
+    file = DatasetFile(made["games"])
+    ply = file.positions["ply"][slice(*file.split_rows["test"])]
+    assert entry["plies"]["10-24"]["positions"] == int(((ply >= 10) & (ply <= 24)).sum())
+
+
+def test_a_certain_difference_is_marked(paired: dict[str, Any]) -> None:
+    [entry] = paired["differences"]
+    [table] = [one for one in tables(paired, "value") if "excludes 0" in str(one.title)]
+    assert str(table.title).startswith("dual - value, value")
+    assert list(table.columns[0].cells) == ["0-29", "30-59", "10-24", "all"]
+    groups = [*entry["phase"].values(), *entry["plies"].values(), entry]
+    means = [group["scores"]["mse"] for group in groups]
+    certain = [mean["low"] > 0 or mean["high"] < 0 for mean in means]
+    assert [cell.endswith("*") for cell in table.columns[3].cells] == certain
+    first = f"{means[0]['low']:+.3f} to {means[0]['high']:+.3f}"
+    assert next(iter(table.columns[4].cells)) == first
+    text = (paired["output"] / "comparison.md").read_text()
+    assert "## dual - value, value, on the same positions" in text and first in text
+    assert ",plies,10-24," in (paired["output"] / "value.csv").read_text()
+
+
+def test_a_net_differs_from_itself_by_nothing(made: dict[str, Path], tmp_path: Path) -> None:
+    result = evaluate(tmp_path / "out", [made["value"], made["value"]], made["games"])
+    [entry] = result["differences"]
+    for group in (*entry["phase"].values(), entry):
+        assert group["scores"]["mse"] == {"value": 0, "low": 0, "high": 0}
+    [table] = [one for one in tables(result, "value") if "excludes 0" in str(one.title)]
+    assert not any(cell.endswith("*") for cell in table.columns[3].cells)
+
+
+def test_plies_that_no_position_has_are_one_line(made: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(
+        DatasetError, match="no chosen position of the split test has plies from 90"
+    ):
+        evaluate(tmp_path / "out", [made["value"]], made["games"], "plies=[90,149]")

@@ -8,21 +8,36 @@ import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
 
+from data.base.errors import Mistake
 from data.dataset.file import DatasetFile
+from data.dataset.games import Games
 from data.dataset.layout import DatasetError
+from data.dataset.positions import read_labels
+from data.features.alphago48 import PlaneEncoder
+from data.features.evaluation import Positions
+from data.features.uniform import Known
 from data.game.board import Board
 from data.game.coords import PASS
+from data.loading.order import key, shuffled
 from data.patterns.files import PatternWeights, read_patterns, write_patterns
 from data.patterns.harvest import harvest
 from data.patterns.vocabulary import first_of_slots
+from mcts.play.rollout_trials import variance_of_mean
 from mcts.play.thinkers.rollout import AT_A_TIME, RolloutThinker
 from mcts.rollouts.tree_policy import PatternPriors
 from mcts.rollouts.uniform import UniformRollouts
 from mcts.search.protocols import Limits
+from models.answering.open import open_net
+from models.judging.scores import Draws
 from pipelines import evaluate_rollouts
+from pipelines.evaluating.material import choose
+from pipelines.evaluating.output import without_nan
+from pipelines.evaluating.rollouts.judges import About, Judgement
+from pipelines.evaluating.rollouts.positions import scores_by_phase
 from pipelines.shell.configuration import CONF
 from pipelines.shell.options import OptionError
 from tests.support.tiny_dataset import make_dataset
+from tests.support.tiny_nets import DUAL, KOMI_VALUE, POLICY, tiny_net, write_checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +157,118 @@ def test_nothing_to_do_and_wrong_numbers_are_one_line(
     ):
         with pytest.raises(OptionError, match=word):
             ran(tmp_path, f"rollout={made[1]}", *overrides)
+
+
+@pytest.fixture(scope="module")
+def nets(made: tuple[Path, Path]) -> Path:
+    """A folder with checkpoints of a policy net, of a value net, and of one that answers both."""
+    folder = made[0].parent
+    for name, arguments in (("policy", POLICY), ("value", KOMI_VALUE), ("dual", DUAL)):
+        net, _ = tiny_net(arguments)
+        write_checkpoint(folder / f"{name}.ckpt", net, arguments, made[0])
+    return folder
+
+
+SMALL = ["games=0", "positions=12", "rollouts=4", "net_rollouts=2", "threads=1", "engine=fp32"]
+
+
+def test_nets_judge_the_same_positions(
+    made: tuple[Path, Path], nets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = [f"rollout={made[1]}", f"dataset={made[0]}"]
+    policy = f"policy=[{nets / 'policy.ckpt'},{nets / 'dual.ckpt'}]"
+    value = f"value=[{nets / 'value.ckpt'},{nets / 'dual.ckpt'}]"
+    alone = ran(tmp_path / "alone", *where, *SMALL)["judgement"]
+    found = ran(tmp_path, *where, *SMALL, policy, value, "at_once=12")["judgement"]
+    names = [judge["name"] for judge in found["judges"]]
+    assert names == [
+        "policy",
+        "uniform",
+        "policy net",
+        "dual net, games",
+        "value net",
+        "dual net, evaluation",
+    ]
+    assert [judge["games"] for judge in found["judges"]] == [4, 4, 2, 2, 0, 0]
+    for part in ("phases", "without_variance"):  # the nets change nothing of the others
+        for phase, group in alone[part].items():
+            assert group["scores"].items() <= found[part][phase]["scores"].items()
+    assert len(found["differences"]) == 15
+    for pair in found["differences"]:
+        for phase, mean in pair["phases"].items():
+            scores = found["without_variance"][phase]["scores"]
+            expected = scores[pair["of"]]["value"] - scores[pair["less"]]["value"]
+            assert mean["value"] == pytest.approx(expected)
+    for name, games in zip(names, (4, 4, 2, 2, 0, 0), strict=True):
+        raw, less = (found[part]["all"]["scores"][name] for part in ("phases", "without_variance"))
+        assert (raw["value"] > less["value"]) == (games > 0)
+    assert json.loads((tmp_path / "metrics.json").read_text())["judgement"] == without_nan(found)
+    assert (tmp_path / "rollouts_by_phase.png").stat().st_size > 10_000
+    assert "policy net less value net" in capsys.readouterr().out
+
+
+def test_a_value_net_judges_the_positions_with_their_komi(
+    made: tuple[Path, Path], nets: Path, tmp_path: Path
+) -> None:
+    """A second opinion: the same positions encoded from boards, and komi told by hand."""
+    options = f"value={nets / 'value.ckpt'}", "names=[winner]", "positions=9"
+    found = ran(tmp_path, f"rollout={made[1]}", f"dataset={made[0]}", *SMALL, *options)["judgement"]
+    file, net = DatasetFile(made[0]), open_net(nets / "value.ckpt", engine="fp32")
+    rows = choose(file, "test", "value", None, 1).rows
+    rows = np.sort(rows[shuffled(len(rows), key(1, "positions"))[:9]])
+    labels, games, errors = read_labels(file, rows), Games(file), []
+    for k in range(9):
+        record = games.game(labels["game"][k])
+        board = Board(9)
+        for move, colour in zip(record.moves[: labels["ply"][k]], record.colours, strict=False):
+            board.play(int(move), int(colour), superko=False)
+        planes = PlaneEncoder().packed(board, int(labels["to_play"][k]))[None]
+        komi = Known(komi=np.array([6.5], np.float32))
+        answer = net.evaluate(Positions(planes, labels["to_play"][k : k + 1], komi))
+        errors.append((float(answer.value[0]) - labels["outcome"][k]) ** 2)
+    score = found["phases"]["all"]["scores"]["winner"]["value"]
+    assert score == pytest.approx(np.mean(errors), rel=1e-3)
+
+
+def test_nets_that_can_not_judge_are_refused_before_any_work(
+    made: tuple[Path, Path], nets: Path, tmp_path: Path
+) -> None:
+    where = [f"rollout={made[1]}", f"dataset={made[0]}", "positions=1000000", "rollouts=1000000"]
+    policy, value = nets / "policy.ckpt", nets / "value.ckpt"
+    for overrides, word in (
+        ([*where, f"policy={value}"], "does not answer with moves"),
+        ([*where, f"value={policy}"], "does not answer with values"),
+        ([*where, f"policy={made[1]}"], "is for rollout="),
+        ([*where, "value=nowhere.json"], "there is no"),
+        ([*where, f"value={value}", "names=[a,b]"], "as many as there are nets, 1"),
+        ([*where, f"value={value}", "names=[uniform]"], "uniform is the name of another score"),
+        ([*where, f"value=[{','.join([str(value)] * 5)}]"], "at most 4 nets"),
+        ([*where, "net_rollouts=1"], "net_rollouts=1"),
+        ([f"policy={policy}"], "say dataset="),
+    ):
+        with pytest.raises(Mistake, match=word):
+            ran(tmp_path, *overrides)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_variance_of_few_results_is_taken_off() -> None:
+    """Means of two results and of many have the same error once their variance is off."""
+    rng = np.random.default_rng(1)
+    chance = rng.random(40_000)
+    outcome = np.where(rng.random(40_000) < chance, 1.0, -1.0)
+    judged = []
+    for name, count in (("policy", 2), ("uniform", 200)):
+        won = rng.binomial(count, chance)
+        value = 2 * won / count - 1
+        variance = variance_of_mean(value, np.ones(40_000), count)
+        judged.append(Judgement(About(name, name, "rollouts", count), value, variance))
+    game = np.arange(40_000) // 4
+    found = scores_by_phase(judged, outcome, game, game % 2, Draws(10_000, 100, 1))
+    errors, without = (found[part]["all"]["scores"] for part in ("phases", "without_variance"))
+    assert errors["policy"]["low"] > errors["uniform"]["high"] + 0.2
+    assert without["policy"]["value"] == pytest.approx(
+        2 / 3, abs=0.02
+    )  # 4 times the mean of p(1-p)
+    assert without["uniform"]["value"] == pytest.approx(2 / 3, abs=0.02)
+    (pair,) = found["differences"]
+    assert pair["phases"]["all"]["low"] < 0 < pair["phases"]["all"]["high"]

@@ -276,7 +276,7 @@ SMALL = {  # added to commands, so that they take seconds
         "trainer.accelerator=cpu",
     ],
     "evaluate_model": ["positions=100", "draws=20", "plots=false"],
-    "evaluate_rollouts": ["games=0", "rollouts=2"],
+    "evaluate_rollouts": ["games=0", "rollouts=2", "positions=4", "net_rollouts=2"],
     "export_model": ["calibration=8", "parity=8", "agreement=0"],
     "estimate_owners": ["rollouts=2"],
     "reinforce_policy": ["updates=1", "games=2", "evaluate.games=2", "evaluate.every=1"],

@@ -25,6 +25,7 @@ from models.judging.scores import (
     Summary,
     calibrate,
     difference,
+    differences_by,
     move_scores,
     phase_name,
     phases,
@@ -193,9 +194,31 @@ def test_one_game_has_no_interval():
 def test_differences_are_drawn_together():
     made, game, score = summary()
     better = Summary({"a": score + 0.01, "b": score**2}, game, made.count, made.draws)
-    found = difference(made, better)
+    found = difference(made, better).scores
     assert found["a"].value == pytest.approx(0.01) and found["a"].high - found["a"].low < 1e-9
     assert found["b"].value == found["b"].low == found["b"].high == 0
+
+
+def test_differences_of_a_group_are_those_of_its_positions_alone():
+    """Of each sample of games, the mean over the group of one net minus that of the other."""
+    made, game, score = summary()
+    rng = np.random.default_rng(5)
+    group, other = rng.integers(0, 3, len(game)), score + rng.normal(0.02, 0.3, len(game))
+    theirs = Summary({"a": other, "b": score**2}, game, made.count, made.draws)
+    found = differences_by(made, theirs, group, {0: "first", 2: "last", 7: "none"})
+    assert list(found) == ["first", "last"]
+    for name, k in (("first", 0), ("last", 2)):
+        here = group == k
+        assert found[name].positions == here.sum()
+        assert found[name].games == len(set(game[here]))
+        gap = np.bincount(game[here], (other - score)[here], made.count)
+        count = np.bincount(game[here], minlength=made.count)
+        sampled = [(times @ gap) / (times @ count) for times in made.draws.times]
+        mean = found[name].scores["a"]
+        assert mean.value == pytest.approx((other - score)[here].mean())
+        assert [mean.low, mean.high] == pytest.approx(np.quantile(sampled, [0.025, 0.975]))
+    alone = difference(made, theirs, game == 3)
+    assert alone.games == 1 and np.isnan(alone.scores["a"].low)
 
 
 def test_the_same_seed_draws_the_same_games():
@@ -501,7 +524,7 @@ def test_the_pipeline_finds_what_the_definitions_say(tmp_path, dataset):
     result = evaluate(tmp_path / "out", *how)
     made = {path.name for path in (tmp_path / "out").iterdir()}
     assert made == {"metrics.json", "policy.csv", "value.csv", "comparison.md", "moves_by_phase.png", "move_ranks.png",
-                    "symmetries.png", "comparison.png", "winners_by_phase.png", "calibration.png"}  # fmt: skip
+                    "moves_difference.png", "symmetries.png", "comparison.png", "winners_by_phase.png", "calibration.png"}  # fmt: skip
     written = json.loads((tmp_path / "out" / "metrics.json").read_text())
     assert written == json.loads(json.dumps(without_nan(result)))
     assert [net["name"] for net in result["nets"]] == ["first", "second", "third"]

@@ -1,0 +1,157 @@
+"""A forest: the trees of many games, each player with one tree for each game.
+
+Trees are those of `mcts/tree`, and its kernels walk them: `tree_of` gives them a view of one tree.
+What they need besides belongs to the game: its random state, and the positions before the root,
+which superko asks for.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from data.base.jit import kernel
+from mcts.selfplay.trees.noise_kernels import add_noise
+from mcts.tree.expand_kernels import expand
+from mcts.tree.store_kernels import (
+    ANSWERED,
+    ASKED,
+    EDGE,
+    HEAD,
+    LEAF,
+    MAX_DEPTH,
+    MOVE,
+    NODE,
+    NONE,
+    ROOT,
+    ROOT_EDGE,
+    WANT,
+    Store,
+    bring_best,
+    clear_edge,
+    keep_below,
+)
+
+WANTS = 4  # of one simulation: a value, and priors
+
+
+class Forest(NamedTuple):
+    """The first axis of all arrays but the last four is the tree: player * slots + slot."""
+
+    heads: np.ndarray  # HEAD [trees]
+    nodes: np.ndarray  # NODE [trees, nodes]
+    edges: np.ndarray  # EDGE [trees, edges]
+    moves: np.ndarray  # MOVE [trees, moves]
+    wants: np.ndarray  # WANT [trees, WANTS]
+    noisy: np.ndarray  # bool [trees]: the root's priors have their noise
+    # working space for one simulation
+    node_map: np.ndarray  # uint32 [nodes]
+    edge_map: np.ndarray  # uint32 [edges]
+    leaves: np.ndarray  # LEAF [1]
+    path: np.ndarray  # uint16 [1, depth], the turns to a leaf
+
+
+def new_forest(trees: int, nodes: int, edges: int, points: int) -> Forest:
+    """Return empty trees; pages that are never written to take no memory."""
+
+    def records(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        return np.zeros(shape, dtype).view(np.recarray)
+
+    return Forest(
+        records((trees,), HEAD),
+        records((trees, nodes), NODE),
+        records((trees, edges), EDGE),
+        records((trees, nodes * (points + 1)), MOVE),
+        records((trees, WANTS), WANT),
+        np.zeros(trees, np.bool_),
+        np.zeros(nodes, np.uint32),
+        np.zeros(edges, np.uint32),
+        records((1,), LEAF),
+        np.zeros((1, MAX_DEPTH), np.uint16),
+    )
+
+
+@kernel
+def tree_of(forest, g, seen, random):
+    """Return tree g as the kernels of `mcts/tree` take it."""
+    return Store(
+        forest.heads[g : g + 1],
+        forest.nodes[g],
+        forest.edges[g],
+        forest.moves[g],
+        forest.wants[g],
+        seen,
+        random,
+    )
+
+
+@kernel
+def clear(store):
+    """Forget everything that is known of the root and of what is below it."""
+    head = store.head[0]
+    head.n_nodes = 0
+    head.n_moves = 0
+    head.n_edges = 1
+    clear_edge(store.edges[ROOT_EDGE])
+
+
+@kernel
+def begin_search(store):
+    """Count the simulations of a new search from 0."""
+    head = store.head[0]
+    head.started = 0
+    head.finished = 0
+    head.depth_sum = 0
+    head.n_wants = 0
+
+
+@kernel
+def offer_room(store):
+    """Let the tree want what one simulation can ask for."""
+    head = store.head[0]
+    head.n_wants = 0
+    head.room[:] = WANTS
+
+
+@kernel
+def ask_root(store, boards, weights):
+    """Give the root, on board 1, its moves, and begin the simulation that ends with its value."""
+    head = store.head[0]
+    expand(store, boards, np.uint64(1), ROOT_EDGE, weights)
+    edge = store.edges[ROOT_EDGE]
+    edge.state = ASKED
+    edge.waiting += 1
+    edge.virtual += head.n_vl
+    head.started += 1
+
+
+@kernel
+def put_noise(store, share, alpha):
+    """Mix noise into the priors of the root, whose priors are answered."""
+    node = store.nodes[ROOT]
+    count = np.int64(node.count)
+    priors = np.empty(count)
+    for k in range(count):
+        priors[k] = store.moves[node.first + np.uint32(k)].prior
+    add_noise(priors, share, alpha, store.random)
+    for k in range(count):
+        store.moves[node.first + np.uint32(k)].prior = priors[k]
+    bring_best(store, np.uint32(ROOT))
+
+
+@kernel
+def has_moves(store):
+    """Whether the root has its moves, with the priors of the net."""
+    return store.head[0].n_nodes > 0 and store.nodes[ROOT].priors == ANSWERED
+
+
+@kernel
+def follow(store, move, keeps, node_map, edge_map):
+    """Make the position behind a move of the root the root; what is not known yet is forgotten."""
+    if keeps and store.head[0].n_nodes > 0:
+        node = store.nodes[ROOT]
+        for k in range(np.uint32(node.opened)):
+            record = store.moves[node.first + k]
+            if record.move == move and store.edges[record.edge].child != NONE:
+                keep_below(store, record.edge, node_map, edge_map)
+                return
+    clear(store)

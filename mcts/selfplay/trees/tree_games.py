@@ -1,0 +1,204 @@
+"""`TreeGames`: many games at once, each with a search of its own, as AlphaZero learns from.
+
+    games = TreeGames([net], Rules(size=9), SearchParams(lam=0, ...), simulations=64)
+    for game in games.play(assignments):
+        game.visits, game.values ...
+
+The search is that of `conf/search/zero.yaml`, one simulation of each game at a time: a leaf gets
+its moves and its value by one answer of the net, and no rollouts are played. All games that wait
+for a net are in one batch. A player answers with moves and values; two players of a game have a
+tree each.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from data.base.errors import Mistake
+from data.features.evaluation import VALUE, Evaluation, Evaluator
+from data.game.board_kernels import VERTICES, new_boards
+from data.game.history_kernels import new_history
+from data.game.ladder_kernels import new_steps
+from mcts.search.params import SearchParams
+from mcts.selfplay import policy_kernels
+from mcts.selfplay.choice import Choice
+from mcts.selfplay.crew import Crew, Question
+from mcts.selfplay.games import Assignment, PlayedGame, Rules, Visits
+from mcts.selfplay.lockstep import Load, drive
+from mcts.selfplay.starts import Starts
+from mcts.selfplay.trees import search_kernels
+from mcts.selfplay.trees.forest_kernels import new_forest
+from mcts.selfplay.trees.search_kernels import Effort, Log, Space
+from mcts.tree.tree import KO_RULES
+from mcts.tree.wants_kernels import Bench
+
+# Nodes of a tree for each simulation: kept ones and new ones. A full tree grows no further.
+NODES_A_SIMULATION = 3
+EDGES_A_NODE = 2  # a simulation adds one of each; a few end where the game does
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """How long a move is searched."""
+
+    simulations: int = 64
+    counts_kept: bool = False  # visits that are kept from earlier searches count, too
+
+    def __post_init__(self) -> None:
+        if self.simulations < 1:
+            raise Mistake(f"simulations={self.simulations}: a number from 1 up")
+
+
+class TreeGames:
+    def __init__(
+        self,
+        players: Sequence[Evaluator],
+        rules: Rules,
+        params: SearchParams,
+        thinking: Thinking,
+        choice: Choice | None = None,
+        *,
+        starts: Starts | None = None,
+        slots: int = 256,
+        crews: int = 1,
+        seed: int = 1,
+    ):
+        """Raises `Mistake` for players without values, and for searches with rollouts."""
+        self.load = Load()
+        self.crews = [
+            TreeCrew(
+                players,
+                rules,
+                params,
+                thinking,
+                choice or Choice(),
+                starts or Starts.empty(rules.size),
+                -(-slots // crews),
+                seed,
+            )
+            for _ in range(crews)
+        ]
+
+    def play(self, assignments: Iterable[Assignment]) -> Iterator[PlayedGame]:
+        """Yield each game when it ends. Assignments are drawn as slots become free."""
+        return drive(self.crews, assignments, self.load)
+
+
+class TreeCrew(Crew):
+    """Games in which a search chooses each move."""
+
+    def __init__(
+        self,
+        players: Sequence[Evaluator],
+        rules: Rules,
+        params: SearchParams,
+        thinking: Thinking,
+        choice: Choice,
+        starts: Starts,
+        slots: int,
+        seed: int,
+    ):
+        check_search(players, params)
+        choice = replace(choice, random_symmetry=params.symmetry == "random")
+        super().__init__(players, rules, choice, starts, slots, seed)
+        points, nodes = rules.size**2, NODES_A_SIMULATION * thinking.simulations + 1
+        self.forest = new_forest(len(players) * slots, nodes, EDGES_A_NODE * nodes, points)
+        set_heads(self.forest.heads, params, rules)
+        self.effort = Effort(
+            thinking.simulations,
+            thinking.counts_kept,
+            params.keep_tree,
+            float(params.noise),
+            float(params.noise_alpha),
+            float(choice.temperature),
+            choice.warm_turns,
+        )
+        self.log = Log(
+            np.zeros((slots, rules.limit + 1), np.int32),
+            np.zeros((slots, rules.limit * (points + 1)), np.int16),
+            np.zeros((slots, rules.limit * (points + 1)), np.uint16),
+        )
+        self.space = Space(
+            Bench(
+                new_boards(2, rules.size),
+                np.stack([new_history(), new_history()]),
+                np.array([self.book.remembers, False]),
+                new_steps(),
+                np.zeros(VERTICES, np.uint64),
+            ),
+            np.zeros((1, points), np.float32),
+            np.zeros(1, np.bool_),
+            np.zeros(slots, np.uint32),
+        )
+        self.counts = np.zeros(len(players), np.int64)
+        self.player = 0  # who is asked now
+
+    def begin(self, i: int, assignment: Assignment) -> None:
+        super().begin(i, assignment)
+        self.forest.heads["komi"][i :: len(self.slots.games)] = self.komi[i]
+        search_kernels.begin_trees(self.slots, self.forest, self.log, i)
+
+    def ask(self) -> Question | None:
+        count = 0
+        while not count:
+            policy_kernels.count_waiting(self.slots.games, self.counts)
+            if not self.counts.any():
+                return None
+            self.player = int(self.counts.argmax())
+            self.space.weighs[0] = not self.players[self.player].face.names_pass
+            self.space.weights[:] = 1
+            count = search_kernels.ask(
+                self.slots,
+                self.book,
+                self.forest,
+                self.effort,
+                self.log,
+                self.space,
+                self.player,
+                self.sheets[self.player],
+            )
+        return self.question(self.player, count)
+
+    def take(self, answers: Evaluation) -> None:
+        assert answers.policy is not None and answers.value is not None
+        search_kernels.answer(
+            self.slots,
+            self.forest,
+            self.space,
+            self.player,
+            self.sheets[self.player],
+            answers.policy,
+            answers.value,
+        )
+
+    def visits(self, i: int) -> Visits:
+        turns = int(self.slots.games[i].turn)
+        offset = self.log.offset[i, : turns + 1].copy()
+        entries = slice(0, int(offset[-1]))
+        return Visits(offset, self.log.moves[i, entries].copy(), self.log.counts[i, entries].copy())
+
+
+def check_search(players: Sequence[Evaluator], params: SearchParams) -> None:
+    """Raise `Mistake` unless such a search can be done with these players."""
+    if params.lam != 0:
+        raise Mistake(
+            f"search parameter lam={params.lam}: many games at once are searched by values alone, "
+            "with lam=0 (search=zero)"
+        )
+    for player in players:
+        if VALUE not in player.face.answers:
+            raise Mistake(
+                f"{player.face.name} answers with no values, so it can't search: "
+                "a net for moves and values is needed"
+            )
+
+
+def set_heads(heads: np.ndarray, params: SearchParams, rules: Rules) -> None:
+    """Write to the heads of all trees what never changes."""
+    heads["lam"], heads["by_values"], heads["n_thr"] = 0.0, True, 0.0
+    heads["n_vl"], heads["c_puct"] = params.n_vl, params.c_puct
+    heads["notes"], heads["fpu_zero"] = params.selection == "notes", params.fpu == "zero"
+    heads["fpu_reduction"], heads["beta"] = params.fpu_reduction, params.beta
+    heads["pass_prior"] = params.pass_prior
+    heads["komi"], heads["ko_rule"] = rules.komi, KO_RULES[rules.ko]

@@ -1,0 +1,1 @@
+"""What serves `evaluate_rollouts.py`: begin with `positions.py`."""
