@@ -18,13 +18,21 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
-# Where a checkpoint of Lightning counts optimiser steps.
+# Where a checkpoint of Lightning counts optimiser steps: of its own, and of a module that takes its
+# steps itself.
 STEP_COUNT = (
     "loops",
     "fit_loop",
     "epoch_loop.automatic_optimization.optim_progress",
     "optimizer",
     "step",
+    "total",
+    "completed",
+)
+MANUAL_STEP_COUNT = (
+    "loops",
+    "fit_loop",
+    "epoch_loop.manual_optimization.optim_step_progress",
     "total",
     "completed",
 )
@@ -143,10 +151,10 @@ class Restored(Callback):
         self.done = True
 
 
-def counted_steps(checkpoint: Mapping[str, Any]) -> Any:
+def counted_steps(checkpoint: Mapping[str, Any], *, automatic: bool = True) -> Any:
     """Return how many optimiser steps Lightning's loops have counted; None if it is not there."""
     count: Any = checkpoint
-    for name in STEP_COUNT:
+    for name in STEP_COUNT if automatic else MANUAL_STEP_COUNT:
         count = count.get(name) if isinstance(count, Mapping) else None
     return count
 

@@ -24,7 +24,7 @@ def check_training_state(checkpoint: Mapping[str, Any], module: Any, steps: int)
     step = checkpoint["global_step"]
     if not 0 <= step <= steps:
         raise StateError(f"it is at step {step:,}, the run has {steps:,}")
-    if counted_steps(checkpoint) != step:
+    if counted_steps(checkpoint, automatic=module.automatic_optimization) != step:
         raise StateError(f"loops: it should have counted {step:,} steps")
     learning = checkpoint.get("learning_state", checkpoint["state_dict"])
     if not isinstance(learning, Mapping) or kinds(learning) != kinds(module.state_dict()):

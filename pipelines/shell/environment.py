@@ -32,6 +32,7 @@ PROGRAMS = {
     "measure_speed": "lambdago-speed",
     "play_gtp": "lambdago-gtp",
     "play_match": "lambdago-match",
+    "reinforce_policy": "lambdago-reinforce",
     "report_sweep": "lambdago-sweep",
     "run_demo": "lambdago-demo",
     "train_model": "lambdago-train",

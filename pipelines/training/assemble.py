@@ -113,6 +113,8 @@ def quieten() -> None:
         ".*isinstance\\(treespec.*",
         # of weights of one number in length, where nothing is slower
         ".*strides do not match bucket view strides.*",
+        # of the net of a policy gradient
+        ".*in eval mode at the start of training.*",
         # of Lightning's epochs, which are two batches in debug=overfit
         ".*smaller than the logging interval.*",
     ):

@@ -72,16 +72,17 @@ def last_validation(path: Path) -> dict[str, float]:
 class MetricsFile(Logger):
     """The logger of metrics.csv.
 
-    Columns are `step` (steps done), `positions` (trained with) and one for each name that is
-    logged.
+    Columns are `step` (steps done), `positions` (trained with; or another `unit`) and one for each
+    name that is logged.
     """
 
-    def __init__(self, path: str, positions_a_step: int):
+    def __init__(self, path: str, positions_a_step: int, unit: str = "positions"):
         super().__init__()
         self.path = Path(path)
         self.positions_a_step = positions_a_step
+        self.unit = unit
         self.rows: dict[int, dict[str, Any]] = {}
-        self.columns = ["step", "positions"]
+        self.columns = ["step", unit]
         self.changed = False
 
     @property
@@ -101,7 +102,7 @@ class MetricsFile(Logger):
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         done = (step or 0) + 1  # Lightning numbers steps from 0
-        row = self.rows.setdefault(done, {"step": done, "positions": done * self.positions_a_step})
+        row = self.rows.setdefault(done, {"step": done, self.unit: done * self.positions_a_step})
         row |= {name: f"{value:.6g}" for name, value in metrics.items() if name != "epoch"}
         self.columns += [name for name in row if name not in self.columns]
         self.changed = True

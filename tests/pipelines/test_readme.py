@@ -21,6 +21,7 @@ from pipelines.dataset.inspect_options import InspectOptions
 from pipelines.matches.contestants import read_contestants
 from pipelines.matches.options import MatchOptions
 from pipelines.measure_speed import SpeedOptions
+from pipelines.reinforcing.options import ReinforceOptions
 from pipelines.shell.command_line import first_word_is, for_hydra, with_saved_keys, words_are
 from pipelines.shell.configuration import CONF
 from pipelines.shell.environment import PROGRAMS, ROOT
@@ -205,7 +206,7 @@ def test_every_command_is_taken(page: str, words: Words) -> None:
         arguments = first_word_is("game")(arguments) or ["game=game.sgf"]
     if script == "estimate_rank":
         arguments = words_are("game")(arguments)
-    if script == "train_model":
+    if script in ("train_model", "reinforce_policy"):
         arguments = with_saved_keys(arguments)
     arguments = for_hydra(script, arguments)
     try:
@@ -255,6 +256,8 @@ def check(script: str, cfg: DictConfig) -> None:
         read(InspectOptions, options)
     elif script == "measure_speed":
         read(SpeedOptions, options).chosen()
+    elif script == "reinforce_policy":
+        read(ReinforceOptions, options)
     elif script == "play_match":
         if options["black"] or options["players"]:
             assert len(list(read_contestants(read(MatchOptions, options)))) >= 2
@@ -277,6 +280,7 @@ SMALL = {  # added to commands, so that they take seconds
     "export_model": ["calibration=8", "parity=8", "agreement=0"],
     "estimate_owners": ["rollouts=2"],
     "generate_positions": ["games=2", "turns=30", "executor.workers=1"],
+    "reinforce_policy": ["updates=1", "games=2", "evaluate.games=2", "evaluate.every=1"],
     "play_match": ["games=1", "size=9", "max_moves=20"],
     "analyze_game": ["last=3", "seconds=0.1"],
     "measure_speed": ["only=[disk]", "runs=1", "games=20"],
@@ -334,7 +338,7 @@ def smaller(script: str, words: Words, folder: Path) -> Words:
     said = {word.partition("=")[0] for word in words}
     if script == "build_dataset":
         words += ["size=9"]
-    if script == "train_model" and "resume" in said:
+    if script in ("train_model", "reinforce_policy") and "resume" in said:
         return words
     if script == "train_model":
         named_models = (word.partition("=")[2] for word in words if word.startswith("model="))

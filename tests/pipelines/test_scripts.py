@@ -31,6 +31,7 @@ WITH_FOLDERS = (
     "evaluate_rollouts",
     "export_model",
     "play_match",
+    "reinforce_policy",
     "train_model",
 )
 

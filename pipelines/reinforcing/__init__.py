@@ -1,0 +1,1 @@
+"""What serves `reinforce_policy.py`."""
