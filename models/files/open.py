@@ -27,6 +27,7 @@ from models.files.card import (
     read_card,
     read_described,
     shape_of,
+    what_is_wrong,
 )
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def from_checkpoint(path: Path) -> Opened:
         card = card_of(net, arguments, size, name=path.stem, inputs=inputs)
         about = ("held_out", "symmetric_layers", "weights_to_learn")
         card = replace(card, compute={key: config.get(key) for key in about})
+        card = assuming(card, config.get("assume"))
     except (KeyError, TypeError, RuntimeError, Mistake) as error:
         if isinstance(error, NetFileError):
             raise
@@ -83,6 +85,19 @@ def from_checkpoint(path: Path) -> Opened:
             f"{path}: its configuration does not say what the net is for ({first_line(error)})"
         ) from None
     return Opened(net, card, checkpoint["hyper_parameters"], checkpoint["global_step"])
+
+
+def assuming(card: Card, words: Any) -> Card:
+    """Return the card with the conditions to play under that a run's configuration tells.
+
+    Raises `NetFileError` for conditions that there are not, or that the net does not take.
+    """
+    if not words:
+        return card
+    card = replace(card, assume=words)
+    if problem := what_is_wrong(card):
+        raise NetFileError(f"{card.name}: assume: {problem}")
+    return card
 
 
 def load_net(path: str | Path) -> tuple[Any, dict[str, Any]]:

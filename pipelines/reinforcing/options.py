@@ -96,9 +96,21 @@ class ReinforceOptions:
         if self.baseline_net and self.baseline != "value":
             raise OptionError(f"baseline_net is for baseline=value, not {self.baseline}")
         if self.size is not None:
-            self.rules(self.size)
+            self.check_openings(self.rules(self.size))
         elif self.start == RANDOM_START:
             raise OptionError("start=random: say size=... of the board, too")
+
+    def check_openings(self, rules: Rules) -> None:
+        """Raise `OptionError` if nothing of a game would be left behind an opening."""
+        for name, turns in (
+            ("opening.turns", self.opening.turns),
+            ("evaluate.opening", self.evaluate.opening or 0),
+        ):
+            if turns >= rules.limit:
+                raise OptionError(
+                    f"{name}={turns}: a game on {rules.size}x{rules.size} ends after {rules.limit} "
+                    "turns"
+                )
 
     def rules(self, size: int) -> Rules:
         """Return the rules of all games. Raises `Mistake` for a komi that is none."""

@@ -3,10 +3,11 @@
     experience(update)     games against the pool, and what the learner can learn from them
     evaluate(part)         games against the net that the run began with, not learned from
 
-Games depend on the weights, the pool, the seed and the number of the update alone, so a run that
-goes on plays the very games that it would have played.
+Games depend on the weights, the pool, the options and the number of the update, and on nothing
+else: a run that goes on plays the very games that it would have played.
 """
 
+import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from data.features.evaluation import VALUE, Evaluator, Positions
+from data.features.evaluation import POLICY, VALUE, Evaluator, Positions
 from data.features.uniform import Known
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import RANDOM, Assignment, PlayedGame, Rules
@@ -24,11 +25,11 @@ from mcts.selfplay.policy_games import PolicyGames
 from models.answering.inference import Inference, unpack
 from models.answering.live import LiveEngine
 from models.learning.reinforce import Experience, Moves, others_mean
-from models.nets.answers import names_pass
-from pipelines.matches.scores import Interval, wilson
-from pipelines.reinforcing.evaluation import Openers, points_of
+from models.nets.answers import ask, names_pass
+from pipelines.matches.scores import wilson
+from pipelines.reinforcing.evaluation import Openers
 from pipelines.reinforcing.options import ReinforceError, ReinforceOptions
-from pipelines.reinforcing.pool import FIRST, LEARNER, Pool, fixtures, players_of
+from pipelines.reinforcing.pool import FIRST, Pool, fixtures, players_of
 from pipelines.reinforcing.positions import (
     Openings,
     ReplayedGames,
@@ -36,6 +37,7 @@ from pipelines.reinforcing.positions import (
     as_answers,
     chosen_by,
 )
+from pipelines.reinforcing.results import LEARNER, learns_as, points_of, result_of
 
 SHARE = 3  # draws which positions of an update are learned from; see `pool.py`
 
@@ -74,8 +76,13 @@ class SelfPlay:
         value_net: Evaluator | None = None,
         stopped: Callable[[], None] = lambda: None,
     ):
-        """`stopped` raises if the games in progress are to be given up."""
+        """`net` has the weights of the start now; they are kept to compare the learner with.
+
+        `stopped` raises if the games in progress are to be given up.
+        """
         self.options, self.rules, self.net, self.learner = options, rules, net, learner
+        self.start_net = copy.deepcopy(net).eval().requires_grad_(False)
+        self.start_net.to(memory_format=torch.channels_last)  # as the learner's, to round alike
         self.pool, self.openings, self.value_net = pool, openings, value_net
         self.stopped = stopped
         if options.baseline == "value" and VALUE not in (value_net or learner).face.answers:
@@ -94,7 +101,7 @@ class SelfPlay:
         return 1 if self.options.device == "cpu" else 2
 
     def refresh(self) -> None:
-        """Let the learner play with the weights of now."""
+        """Let the learner play with the weights that the net has by now."""
         assert isinstance(self.learner.engine, LiveEngine)
         self.learner.engine.take(self.net)
 
@@ -130,6 +137,11 @@ class SelfPlay:
         played = self.finish(games, assignments)
         seconds = max(1e-9, time.monotonic() - began)
         chosen = self.drawn(self.chosen(played), update)
+        if not len(chosen):
+            raise ReinforceError(
+                f"update {update:,}: in none of its {len(played)} games the net could choose "
+                "between two moves; opening.turns may be too large, or the board too small"
+            )
         return Experience(
             len(chosen),
             self.parts(chosen),
@@ -154,33 +166,46 @@ class SelfPlay:
         return Chosen(played, game, turn, np.array([result_of(one) for one in played])[game])
 
     def drawn(self, chosen: Chosen, update: int) -> Chosen:
-        """Return the share of the moves that is learned from."""
-        if self.options.positions == 1:
-            return chosen
+        """Return the share of the moves that is learned from, in random order.
+
+        The first ones stand for all where a few have to do: for the change by a step, for instance.
+        """
         random = np.random.default_rng([self.options.seed, update, SHARE])
         count = max(1, round(self.options.positions * len(chosen)))
-        return chosen.of(np.sort(random.permutation(len(chosen))[:count]))
+        return chosen.of(random.permutation(len(chosen))[:count])
 
     def parts(self, chosen: Chosen) -> Iterator[Moves]:
         replayed = ReplayedGames(chosen.games, self.openings)
         encoder = replayed.encoder(self.learner.inputs.features)
+        judge = self.value_net and replayed.encoder(self.value_net.face.features)
         advantage = self.advantages(chosen)
         outputs = self.rules.size**2 + names_pass(self.net)
         for first in range(0, len(chosen), self.options.part):
             which = slice(first, first + self.options.part)
             some = chosen.of(which)
             plies = replayed.lead[some.game] + some.turn
-            positions = self.positions(some, encoder.packed(some.game, plies))
+            planes = self.planes(self.positions(some, encoder.packed(some.game, plies)))
+            own = advantage[which]
+            if judge is not None:
+                own = own - self.foreseen(self.positions(some, judge.packed(some.game, plies)))
             compared = self.options.kl > 0 or first == 0
-            found = self.first.evaluate(positions).policy if compared else None
             yield Moves(
-                self.planes(positions),
+                planes,
                 torch.from_numpy(allowed_moves(some.games, some.game, some.turn)[:, :outputs]),
                 torch.from_numpy(as_answers(some.values("moves"), self.rules.size)),
                 torch.from_numpy(some.result.astype(np.float32)),
-                torch.from_numpy((advantage[which] - self.foreseen(positions)).astype(np.float32)),
-                None if found is None else torch.from_numpy(found[:, :outputs]),
+                torch.from_numpy(own.astype(np.float32)),
+                self.reference(planes) if compared else None,
             )
+
+    @torch.no_grad()
+    def reference(self, planes: torch.Tensor) -> torch.Tensor:
+        """Return the policy of the start, computed as that of the learner is computed.
+
+        Play may be in another arithmetic. The difference would be a divergence of its own.
+        """
+        device = next(self.net.parameters()).device
+        return ask(self.start_net.to(device), planes.to(device))[POLICY].float()
 
     def positions(self, some: Chosen, packed: np.ndarray) -> Positions:
         known = Known(komi=np.full(len(some), self.rules.komi, np.float32))
@@ -204,10 +229,9 @@ class SelfPlay:
             return chosen.result - chosen.values("values")
         return chosen.result
 
-    def foreseen(self, positions: Positions) -> np.ndarray | float:
-        """Return the values of the net that is the baseline; 0 if none is."""
-        if self.value_net is None:
-            return 0.0
+    def foreseen(self, positions: Positions) -> np.ndarray:
+        """Return the values of the net that is the baseline."""
+        assert self.value_net is not None
         value = self.value_net.evaluate(positions).value
         assert value is not None
         return value
@@ -220,44 +244,50 @@ class SelfPlay:
         return Openers(self.first, self.rules, self.options, self.openings)
 
     @property
-    def evaluation_parts(self) -> int:
+    def temperatures(self) -> list[float]:
+        """Of an evaluation, and of play while it learns if that is another one."""
+        return list(dict.fromkeys([self.options.evaluate.temperature, self.options.temperature]))
+
+    @property
+    def parts_each(self) -> int:
+        """Parts of an evaluation at one temperature."""
         return -(-self.options.evaluate.games // self.options.slots)
+
+    @property
+    def evaluation_parts(self) -> int:
+        return len(self.temperatures) * self.parts_each
 
     def evaluate(self, part: int) -> list[float]:
         """Return the learner's points in the games of a part. Nothing is learned from them."""
         self.refresh()
+        temperature = self.temperatures[part // self.parts_each]
+        part %= self.parts_each
         games = PolicyGames(
             [self.learner, self.first],
             self.rules,
-            Choice(self.options.evaluate.temperature),
+            Choice(temperature),
             starts=self.openers.starts,
             slots=self.options.slots,
             crews=self.crews,
             seed=self.options.seed + 1,  # other games than those learned from
         )
         numbers = range(part * self.options.slots, (part + 1) * self.options.slots)
-        fixtures = list(self.openers.fixtures())
+        fixtures = list(self.openers.fixtures(temperature))
         played = self.finish(games, iter(fixtures[numbers.start : numbers.stop]))
         return [points_of(game) for game in played]
 
     def judged(self, points: Sequence[float]) -> dict[str, float]:
-        found: Interval = wilson(sum(points), len(points))
-        return {
-            "win_rate": found.value,
-            "win_low": found.low,
-            "win_high": found.high,
-            "games": len(points),
-        }
+        """Return the win rates at both temperatures, from the points in all games of both."""
+        first = self.openers.games(self.options.evaluate.temperature)
+        own, at_play = points[:first], points[first:]
+        if len(self.temperatures) == 1:
+            at_play = own
+        return {**in_interval("win", own), **in_interval("play", at_play), "games": len(own)}
 
 
-def learns_as(game: PlayedGame) -> int:
-    """Return the learner's colour in a game."""
-    return 1 if game.assignment.players[0] == LEARNER else -1
-
-
-def result_of(game: PlayedGame) -> float:
-    """Return the result for the learner: +1, 0 or -1."""
-    return float(game.winner * learns_as(game))
+def in_interval(name: str, points: Sequence[float]) -> dict[str, float]:
+    found = wilson(sum(points), len(points))
+    return {f"{name}_rate": found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def about(played: Sequence[PlayedGame]) -> dict[str, float]:

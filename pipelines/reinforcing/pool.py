@@ -22,9 +22,9 @@ from data.features.evaluation import Evaluator
 from mcts.selfplay.games import RANDOM, Assignment
 from models.files.seal import seal
 from pipelines.reinforcing.options import OpeningOptions, PoolOptions
+from pipelines.reinforcing.results import LEARNER
 
 FIRST = 0  # the member that the run began with
-LEARNER = 0  # its place among the players of an update
 OPEN = 16  # nets that are kept open beside the first one
 
 # draws of one update that must not depend on each other
@@ -45,7 +45,7 @@ class Pool:
         self.opened: OrderedDict[int, Evaluator] = OrderedDict()
 
     def path(self, member: int) -> Path:
-        return self.folder / f"{member:06d}.ckpt"
+        return file_of(self.folder, member)
 
     def draw(self, update: int) -> list[int]:
         """Return the opponents of an update.
@@ -88,6 +88,10 @@ class Pool:
     def drop_after(self, step: int) -> None:
         """Forget the members that have had more updates."""
         self.members = [member for member in self.members if member <= step]
+
+
+def file_of(folder: Path, member: int) -> Path:
+    return folder / f"{member:06d}.ckpt"
 
 
 class PoolKeeper(Callback):

@@ -83,7 +83,7 @@ class ReplayedGames:
         return self.many
 
     def check_indices(self, games: np.ndarray, plies: np.ndarray) -> None:
-        """Raise IndexError for a position that there is not."""
+        """Raise IndexError for a position that does not exist."""
         lengths = np.diff(self.many.offset)
         if (games >= len(lengths)).any() or (plies >= lengths[games]).any():
             raise IndexError("there is no such position")

@@ -27,6 +27,7 @@ from pipelines.reinforcing.progress import UpdateProgress
 from pipelines.reinforcing.start import Begun, new_net, open_start
 from pipelines.shell.configuration import plain
 from pipelines.shell.project import find_weights
+from pipelines.training.assemble import check_factories
 from pipelines.training.precision import settle_precision
 
 OBJECTIVE = "val/win_rate"
@@ -113,15 +114,14 @@ def prepare(
         every_steps=options.checkpoint_every,
     )
 
+    value_net = open_baseline(options)
+
     def stopped() -> None:
         """Give up the games in progress if a signal came; the last evaluation is finished."""
         if saving.stopped_by is not None and module.global_step < options.updates:
             raise TrainingStopped(saving.stopped_by, module.global_step)
 
     pool = Pool(output / "pool", options.pool, opener_of(options), options.seed)
-    if not resumed:
-        state = {f"net.{name}": value for name, value in begun.net.state_dict().items()}
-        pool.write(FIRST, config, state)
     play = SelfPlay(
         options,
         rules,
@@ -129,7 +129,7 @@ def prepare(
         live(begun, options),
         pool,
         openings_of(options, options.size),
-        value_net=opener_of(options)(Path(options.baseline_net)) if options.baseline_net else None,
+        value_net=value_net,
         stopped=stopped,
     )
     weight = options.value if VALUE in begun.card.answers else 0.0
@@ -144,11 +144,13 @@ def prepare(
         most_change=options.step,
     )
     module.save_hyperparameters(config)
-    restored, guard = (
-        Restored(),
-        Guard(output / "checkpoints", options.collapse, pool, options.games),
-    )
+    check_factories(module)
+    if not resumed:
+        state = {f"net.{name}": value for name, value in begun.net.state_dict().items()}
+        pool.write(FIRST, config, state)
+    guard = Guard(output / "checkpoints", options.collapse, pool, options.games)
     keeper, progress = PoolKeeper(pool, config), UpdateProgress(options.games)
+    restored = Restored()
     return Parts(module, play, [restored, keeper, guard, progress, saving], restored)
 
 
@@ -171,6 +173,25 @@ def opener_of(options: ReinforceOptions) -> Callable[[Path], Evaluator]:
         return open_net(path, engine=options.engine, device=options.device, threads=options.threads)
 
     return opened
+
+
+def open_baseline(options: ReinforceOptions) -> Evaluator | None:
+    """Open `baseline_net`. Raises `Mistake` if it does not tell who wins on this board."""
+    if options.baseline_net is None:
+        return None
+    where = f"baseline_net={options.baseline_net}"
+    net = opener_of(options)(Path(options.baseline_net))
+    if not isinstance(net, Inference):
+        raise ReinforceError(f"{where}: a policy of patterns; a value or dual net is needed")
+    if VALUE not in net.face.answers:
+        raise ReinforceError(f"{where}: this net does not tell who wins; a value or dual net does")
+    assert options.size is not None
+    if not net.fits(options.size):
+        raise ReinforceError(
+            f"{where}: a net for boards of {net.card.sizes()}, games are on "
+            f"{options.size}x{options.size}"
+        )
+    return net
 
 
 def openings_of(options: ReinforceOptions, size: int) -> Openings:

@@ -39,7 +39,8 @@ class UpdateProgress(Callback):
         rate, low, high = (found[f"val/win_{name}"] for name in ("rate", "low", "high"))
         console.print(
             f"update {trainer.global_step:,}: wins {rate:.1%} ({low:.0%} to {high:.0%}) "
-            "against the start"
+            f"of {found['val/games']:.0f} games against the start, "
+            f"{found['val/play_rate']:.1%} at the temperature of play"
         )
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

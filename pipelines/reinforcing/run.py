@@ -35,17 +35,19 @@ from pipelines.training.resume import (
 if TYPE_CHECKING:
     from pipelines.reinforcing.prepare import Parts
 
+FIXED = ("size", "komi", "ko", "net")  # keys that a run that goes on can't change
+
 # torch and Lightning read the environment that `prepare_threads` sets: functions import them.
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:
-    """Reinforce a policy, and return what came of it."""
+    """Reinforce a policy, and return its last win rates, all evaluations and the checkpoints."""
     output = Path(cfg.resume or cfg.output).expanduser()
     try:
         checkpoint = None
         if cfg.resume:
             cfg.resume = str(cfg.resume)
-            cfg = resumed_config(cfg, overrides_of_command_line())
+            cfg = resumed_config(cfg, overrides_of_command_line(), FIXED)
             checkpoint = last_checkpoint(Path(cfg.output))
         options = read(ReinforceOptions, plain(cfg))
         prepare_threads(options)
@@ -72,7 +74,7 @@ def reinforce(
     from models.files.checkpoint import read_checkpoint
     from pipelines.reinforcing.prepare import complete, open_begun, prepare
     from pipelines.reinforcing.summary import conclude
-    from pipelines.training.assemble import check_factories, quieten
+    from pipelines.training.assemble import quieten
     from pipelines.training.log import MetricsFile, TensorBoardFiles
 
     quieten()
@@ -85,11 +87,11 @@ def reinforce(
     precision = complete(cfg, begun, resumed=resumed)
     options = read(ReinforceOptions, plain(cfg))
     parts = prepare(cfg, options, begun, output, resumed=resumed)
-    check_factories(parts.module)
     step = None
     if checkpoint is not None:
         saved = read_checkpoint(checkpoint)
         check_checkpoint(parts.module, saved, checkpoint, options.updates)
+        check_other_files(saved, output)
         step = saved["global_step"]
     folder.mkdir(parents=True, exist_ok=True)
     write_text(output / "config.yaml", OmegaConf.to_yaml(cfg, resolve=True))
@@ -102,11 +104,32 @@ def reinforce(
         for logger in loggers:
             logger.resume_at(step)
     introduce(options, parts, output, checkpoint, step)
+    if unlearned := begun.unlearned(options):
+        console.print(
+            f"{', '.join(unlearned)}: not learned here, while layers below change, so these "
+            "answers get worse",
+            soft_wrap=True,
+        )
     console.print(precision)
     trainer = make_trainer(options, parts, loggers, output)
     began = time.monotonic()
     fit(trainer, parts, checkpoint, output)
-    return conclude(options, output, trainer.global_step, time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return conclude(options, output, trainer.global_step, seconds, begun.unlearned(options))
+
+
+def check_other_files(saved: dict[str, Any], output: Path) -> None:
+    """Raise `Mistake` if a former self or the last good checkpoint is missing or damaged.
+
+    A run that goes on needs them later, some of them only after a collapse.
+    """
+    from models.files.checkpoint import read_checkpoint
+    from pipelines.reinforcing.guard import GOOD
+    from pipelines.reinforcing.pool import file_of
+
+    members = saved["callbacks"].get("PoolKeeper", {}).get("members", [])
+    for path in (output / "checkpoints" / GOOD, *(file_of(output / "pool", n) for n in members)):
+        read_checkpoint(path)
 
 
 def make_trainer(

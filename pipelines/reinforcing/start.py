@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from data.features.evaluation import POLICY
+from data.features.evaluation import POLICY, VALUE
 from data.features.inputs import Inputs
 from models.files.card import Card
-from pipelines.reinforcing.options import ReinforceError
+from pipelines.reinforcing.options import ReinforceError, ReinforceOptions
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,11 @@ class Begun:
     def inputs(self) -> Inputs:
         return self.card.inputs
 
+    def unlearned(self, options: ReinforceOptions) -> tuple[str, ...]:
+        """Return the answers that a run changes without learning them."""
+        learned = {POLICY, VALUE} if options.value else {POLICY}
+        return tuple(answer for answer in self.card.answers if answer not in learned)
+
     def hyper_parameters(self) -> dict[str, Any]:
         """Return what checkpoints say of their net, as `train_model.py` writes it."""
         return {
@@ -34,6 +39,7 @@ class Begun:
             "size": self.card.size,
             "features": self.card.features,
             "held_out": self.held_out,
+            **({"assume": self.card.assume} if self.card.assume else {}),
         }
 
 
@@ -50,13 +56,13 @@ def open_start(path: Path) -> Begun:
 
 def from_checkpoint(path: Path) -> Begun:
     from models.files.checkpoint import learner_of, read_checkpoint
-    from models.files.open import card_of, features_of, inputs_of_net
+    from models.files.open import assuming, card_of, features_of, inputs_of_net
 
     net, config = learner_of(read_checkpoint(path), path)
     arguments = config["model"]["net"]
     inputs = inputs_of_net(arguments, features_of(config))
     card = card_of(net.eval(), arguments, config["size"], name=path.stem, inputs=inputs)
-    return Begun(net, card, config.get("held_out"))
+    return Begun(net, assuming(card, config.get("assume")), config.get("held_out"))
 
 
 def from_card(path: Path) -> Begun:

@@ -1,9 +1,12 @@
-"""What a run came to: one table, one plot, and what to do next. All of it is read from metrics.csv.
+"""The results of a run: a table, a plot, and what to do next, all read from metrics.csv.
 
-A row of the table is an evaluation. Entropy, KL, length and the share of games won against the pool
-are means over the updates since the evaluation before.
+A row of the table is an evaluation, by n games at each of two temperatures T: that of evaluations,
+and that of play. A policy that has only become sharper wins at the second one alone. Entropy, KL,
+length and the share of games won against the pool are means over the updates since the evaluation
+before.
 """
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,23 +18,43 @@ from pipelines.shell.console import bold, clock, console, make_table
 from pipelines.shell.path_keys import command
 from pipelines.training.log import read_metrics
 
-COLUMNS = ["updates", "games", "wins against the start", "pool", "entropy", "KL", "turns"]
-WON = ("win_rate", "win_low", "win_high")  # of an evaluation
+COLUMNS = [
+    "updates",
+    "games",
+    "n",
+    "wins against the start, T={best:g}",
+    "T={play:g}",
+    "pool",
+    "entropy",
+    "KL",
+    "turns",
+]
+WON = ("win_rate", "win_low", "win_high")  # of an evaluation, at its temperature
+AT_PLAY = ("play_rate", "play_low", "play_high")  # at the temperature of play
 MEANS = ("win_rate", "entropy", "kl", "length")  # of training, in the order of the columns
 
 Row = dict[str, float]
 
 
 def conclude(
-    options: ReinforceOptions, output: Path, updates: int, seconds: float
+    options: ReinforceOptions,
+    output: Path,
+    updates: int,
+    seconds: float,
+    unlearned: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Print and write what came of the run, and return it."""
+    """Print and write the results of the run, and return them.
+
+    `unlearned` are answers of the net that do not fit its policy any more.
+    """
     history = read_history(output / "metrics.csv")
     rows = evaluations(history)
     table = [in_words(row) for row in rows]
+    best, play = options.evaluate.temperature, options.temperature
+    columns = [column.format(best=best, play=play) for column in COLUMNS]
     console.print()
-    console.print(make_table("", COLUMNS, table, text=0))
-    write_text(output / "results.md", as_markdown(table))
+    console.print(make_table("", columns, table, text=0))
+    write_text(output / "results.md", as_markdown(columns, table))
     subtitle = (
         f"{options.games} games an update on {options.size}x{options.size}, komi {options.komi:g}, "
         f"baseline {options.baseline}"
@@ -51,7 +74,13 @@ def conclude(
         "it is",
         soft_wrap=True,
     )
-    last = {f"val/{name}": rows[-1][name] for name in WON} if rows else {}
+    if unlearned:
+        console.print(
+            f"        {', '.join(unlearned)}: not learned here, these answers no longer fit; "
+            f"export_model.py without=[{','.join(unlearned)}] leaves them out",
+            soft_wrap=True,
+        )
+    last = {f"val/{name}": rows[-1][name] for name in (*WON, *AT_PLAY)} if rows else {}
     return {
         **last,
         "updates": updates,
@@ -87,6 +116,9 @@ def evaluations(history: Sequence[Row]) -> list[Row]:
         since.append(row)
         if "val/win_rate" in row:
             own = {name: row[f"val/{name}"] for name in WON}
+            # rows of older runs have one temperature
+            own |= {name: row.get(f"val/{name}", math.nan) for name in AT_PLAY}
+            own["n"] = row.get("val/games", math.nan)
             means = {f"mean_{name}": mean(since, f"train/{name}") for name in MEANS}
             found.append({"step": row["step"], "games": row["games"], **own, **means})
             since = []
@@ -102,7 +134,9 @@ def in_words(row: Row) -> list[str]:
     return [
         f"{row['step']:,.0f}",
         f"{row['games']:,.0f}",
+        f"{row['n']:.0f}",
         f"{row['win_rate']:.1%} ({row['win_low']:.0%} to {row['win_high']:.0%})",
+        f"{row['play_rate']:.1%} ({row['play_low']:.0%} to {row['play_high']:.0%})",
         f"{row['mean_win_rate']:.1%}",
         f"{row['mean_entropy']:.3f}",
         f"{row['mean_kl']:.4f}",
@@ -110,6 +144,6 @@ def in_words(row: Row) -> list[str]:
     ]
 
 
-def as_markdown(table: Sequence[Sequence[str]]) -> str:
-    lines = [COLUMNS, ["---"] * len(COLUMNS), *table]
+def as_markdown(columns: Sequence[str], table: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *table]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

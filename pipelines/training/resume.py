@@ -5,6 +5,7 @@ evaluation. `composed.yaml` keeps the references between values, so that a run t
 another batch size, say, has another number of steps.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,13 @@ def overrides_of_command_line() -> list[str]:
     return list(HydraConfig.get().overrides.task) if HydraConfig.initialized() else []
 
 
-def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
+def resumed_config(
+    cfg: DictConfig, overrides: list[str], fixed: Collection[str] = ()
+) -> DictConfig:
     """Return the saved configuration of the run `cfg.resume`, changed by single overrides.
 
-    Raises `TrainingError` for an override that a run that goes on can't take.
+    Keys in `fixed`, or below one of them, keep their values. Raises `TrainingError` for an override
+    that a run that goes on can't take.
     """
     folder = Path(cfg.resume).expanduser()
     path = folder / COMPOSED
@@ -38,6 +42,7 @@ def resumed_config(cfg: DictConfig, overrides: list[str]) -> DictConfig:
         key = key_of(override)
         if key != "resume":
             check_override(cfg, saved, override, path)
+            check_fixed(cfg, saved, override, fixed)
             OmegaConf.update(saved, key, OmegaConf.select(cfg, key), merge=False)
     recompute(saved, {key_of(override) for override in overrides})
     saved.output = str(folder.absolute())
@@ -69,12 +74,29 @@ def check_override(cfg: DictConfig, saved: DictConfig, override: str, path: Path
         )
 
 
+def check_fixed(cfg: DictConfig, saved: DictConfig, override: str, fixed: Collection[str]) -> None:
+    """Raise `TrainingError` if the override gives another value to a key that can't change."""
+    key = key_of(override)
+    was = OmegaConf.select(saved, key)
+    if key.partition(".")[0] in fixed and OmegaConf.select(cfg, key) != was:
+        raise TrainingError(
+            f"{override}: a run that goes on keeps its {key} ({was}); begin another run with "
+            "start=<this run>/checkpoints/last.ckpt"
+        )
+
+
 def recompute(saved: DictConfig, changed: set[str]) -> None:
-    """Forget the lengths that follow from a changed value; `complete` computes them again."""
-    if "positions" in changed and "steps" not in changed:
-        saved.steps = None
-    if changed & {"positions", "steps", "validate_every"} and "validate_every_steps" not in changed:
-        saved.validate_every_steps = None
+    """Forget the lengths that follow from a changed value; `complete` computes them again.
+
+    A run of another script may have a key `positions`, too, but none of these lengths.
+    """
+    follow = {
+        "steps": {"positions"},
+        "validate_every_steps": {"positions", "steps", "validate_every"},
+    }
+    for length, causes in follow.items():
+        if length in saved and changed & causes and length not in changed:
+            saved[length] = None
 
 
 def last_checkpoint(output: Path) -> Path | None:
@@ -83,6 +105,7 @@ def last_checkpoint(output: Path) -> Path | None:
     written = [
         checkpoints / "last.ckpt",
         checkpoints / "best.ckpt",
+        checkpoints / "good.ckpt",  # of reinforce_policy.py, written before its first update
         *sorted(checkpoints.glob("step_*.ckpt"), reverse=True),
     ]
     if (found := next((path for path in written if path.is_file()), None)) is None:

@@ -11,12 +11,15 @@ import pytest
 
 from data.features.evaluation import Evaluation, Positions
 from data.features.feature_set import ALPHAGO48, ZERO17
+from data.game import symmetry
+from data.game.board import Board
 from data.game.coords import PASS
+from data.records.record import GameRecord
 from mcts.search.fakes import FakeNet
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import RANDOM, Rules
 from mcts.selfplay.policy_games import PolicyGames
-from pipelines.reinforcing.evaluation import Openers, points_of
+from pipelines.reinforcing.evaluation import Openers, canonical
 from pipelines.reinforcing.options import (
     CollapseOptions,
     EvaluateOptions,
@@ -25,7 +28,7 @@ from pipelines.reinforcing.options import (
     ReinforceError,
     ReinforceOptions,
 )
-from pipelines.reinforcing.pool import FIRST, LEARNER, OPEN, Pool, fixtures, players_of
+from pipelines.reinforcing.pool import FIRST, OPEN, Pool, fixtures, players_of
 from pipelines.reinforcing.positions import (
     Openings,
     ReplayedGames,
@@ -35,6 +38,7 @@ from pipelines.reinforcing.positions import (
     empty_record,
     read_openings,
 )
+from pipelines.reinforcing.results import LEARNER, points_of
 from pipelines.training.options import OptimizerOptions, ScheduleOptions
 
 NO_OPENING = OpeningOptions(turns=0, by="random", games=None, ply=0)
@@ -199,7 +203,7 @@ def test_evaluations_have_pairs_of_the_same_openings_each_time() -> None:
     lines = [tuple(record.moves.tolist()) for record in openers.records]
     assert len(lines) == len(set(lines)) == 20 and {len(line) for line in lines} == {2}
     assert lines == [tuple(record.moves.tolist()) for record in again.records]
-    games = list(openers.fixtures())
+    games = list(openers.fixtures(0))
     assert Counter(game.players for game in games) == {(0, 1): 20, (1, 0): 20}
     assert all(a.start == b.start for a, b in zip(games[::2], games[1::2], strict=True))
 
@@ -209,5 +213,45 @@ def test_equals_win_half_of_their_games() -> None:
     net = FakeNet({12: 0.3, 7: 0.2, 11: 0.1})
     openers = Openers(net, rules, options(), openings)
     games = PolicyGames([net, net], rules, Choice(0.0), starts=openers.starts)
-    points = [points_of(game) for game in games.play(openers.fixtures())]
+    points = [points_of(game) for game in games.play(openers.fixtures(0))]
     assert len(points) == 40 and sum(points) == 20
+
+
+def images_of(record: GameRecord) -> set[bytes]:
+    """All images of a position without captures, built point by point."""
+    forward = symmetry.forward(record.size)
+    found = set()
+    for k in range(8):
+        points = np.zeros(record.size**2, np.int8)
+        points[forward[k, record.moves]] = record.colours
+        found.add(points.tobytes())
+    return found
+
+
+@pytest.mark.parametrize("size", [5, 9])
+def test_no_opening_is_the_image_of_another_and_more_turns_give_enough(size: int) -> None:
+    rules, openings = Rules(size, 2.5), Openings([empty_record(size)], 2.5, "positional")
+    wanted = options(games=200)
+    # the net is sure of a few moves: two turns have too few openings
+    net = FakeNet({0: 0.24, 7: 0.24, 12: 0.24, 13: 0.24})
+    openers = Openers(net, rules, wanted, openings)
+    assert len(openers.records) == 100 == len(openers.starts) and openers.games(0) == 200
+    assert size > 5 or max(len(record.moves) for record in openers.records) > 2
+    images = [images_of(record) for record in openers.records]
+    assert all(a.isdisjoint(b) for k, a in enumerate(images) for b in images[:k])
+
+
+def test_too_few_openings_are_told_once_and_play_fewer_games(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rules, openings = Rules(5, 2.5), Openings([empty_record(5)], 2.5, "positional")
+    openers = Openers(FakeNet({12: 0.3}), rules, options(opening=1), openings)
+    # 25 first moves are 6 under the symmetries of the board
+    assert len(openers.records) == 6 and len(list(openers.fixtures(0))) == 12 == openers.games(0)
+    assert len(list(openers.fixtures(0.5))) == 40 == openers.games(0.5)
+    assert "evaluations have 12 games instead of 40" in capsys.readouterr().out
+    board = Board(5)
+    board.play(7)
+    turned = Board(5)
+    turned.play(11)
+    assert canonical(board) == canonical(turned) != canonical(Board(5))
