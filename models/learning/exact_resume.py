@@ -159,6 +159,14 @@ def counted_steps(checkpoint: Mapping[str, Any], *, automatic: bool = True) -> A
     return count
 
 
+def note_no_batch(checkpoint: Mapping[str, Any]) -> None:
+    """Correct a checkpoint from before the first batch: Lightning will count one as done already.
+
+    It does so for the numbers that loggers are given, whenever a run goes on.
+    """
+    checkpoint["loops"]["fit_loop"]["epoch_loop.state_dict"]["_batches_that_stepped"] = -1
+
+
 def validates_now(trainer: Trainer) -> bool:
     """Whether Lightning validates after the batch that just ended."""
     every = (

@@ -34,7 +34,7 @@ from torch.nn.utils import clip_grad_norm_
 from torch.optim import Optimizer
 
 from data.features.evaluation import POLICY, VALUE
-from models.learning.exact_resume import ResumableModule
+from models.learning.exact_resume import ResumableModule, note_no_batch
 from models.learning.learner import OptimizerFactory, SchedulerFactory
 from models.nets.answers import ask
 
@@ -277,6 +277,8 @@ class PolicyGradient(ResumableModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_save_checkpoint(checkpoint)
         checkpoint["rate"] = self.rate
+        if self.global_step == 0:
+            note_no_batch(checkpoint)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_load_checkpoint(checkpoint)

@@ -23,8 +23,8 @@ from mcts.selfplay.policy_games import PolicyGames
 from models.answering.open import open_net
 from models.files.checkpoint import read_checkpoint
 from pipelines import evaluate_model, export_model, reinforce_policy, train_model
-from pipelines.reinforcing.guard import Collapsed
-from pipelines.reinforcing.options import ReinforceOptions
+from pipelines.reinforcing.guard import Collapsed, Guard
+from pipelines.reinforcing.options import CollapseOptions, ReinforceOptions
 from pipelines.reinforcing.playing import SelfPlay
 from pipelines.reinforcing.prepare import complete, open_begun, prepare
 from pipelines.reinforcing.results import points_of
@@ -354,27 +354,54 @@ def test_losing_to_former_selves_and_to_the_start_are_collapses(
 
     def falling(play: SelfPlay, points: Any) -> dict[str, float]:
         seen.append(1)
-        return judged(play, [1.0] * 40 if len(seen) == 1 else [0.0] * 40)
+        return judged(play, [1.0 if len(seen) == 1 else 0.0] * len(points))
 
     def losing(play: SelfPlay, update: int) -> Any:
         found = experience(play, update)
-        return type(found)(
-            found.moves, found.parts, {**found.metrics, "win_rate": 0.0 if update > 5 else 0.5}
-        )
+        rate = 0.0 if update > 14 else 0.5
+        return type(found)(found.moves, found.parts, {**found.metrics, "win_rate": rate})
 
     monkeypatch.setattr(SelfPlay, "judged", falling)
     monkeypatch.setattr(SelfPlay, "experience", losing)
-    reinforced(tmp_path / "run", "updates=12", "evaluate.every=4")
+    reinforced(tmp_path / "run", "updates=20", "evaluate.every=4")
     said = capsys.readouterr().out
-    assert (
-        "update 8: the policy has collapsed (it wins 0% against the start, 100% at its best)"
-        in said
-    )
-    assert "back to update 4, at 0.5 of the rate" in said
-    assert (
-        "it wins 0% against its former selves" not in said
-    )  # 4 updates since, of the 5 that count
-    assert "update 12: the policy has collapsed" in said and "at 0.25 of the rate" in said
+    # the second bad evaluation, and nothing else speaks against the policy yet
+    fallen = "(it wins 0% against the start, 100% before); back to update 4"
+    assert f"update 12: the policy has collapsed {fallen}, at 0.5 of the rate (not counted" in said
+    lost = "update 18: the policy has collapsed (it wins 20% against its former selves); back to"
+    assert f"{lost} update 4, at 0.25 of the rate (1 of 5 times)" in said
+    assert said.count("has collapsed") == 2
+    assert [int(row["step"]) for row in metrics(tmp_path / "run") if row["collapses"]] == [12, 18]
+
+
+@pytest.mark.parametrize("strength", [0.6, 0.7, 0.9, 0.97])
+def test_chance_in_evaluations_is_no_collapse(strength: float, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    options = CollapseOptions(entropy=0.1, pool=0.4, factor=0.5, most=5)
+    alarms = 0
+    for _ in range(25):
+        guard = Guard(tmp_path, options, None, games=256)  # type: ignore[arg-type]
+        alarms += any(guard.has_fallen(n / 200, 200) for n in random.binomial(200, strength, 200))
+    assert alarms == 0
+
+
+def test_a_fall_in_strength_is_found_by_two_evaluations_and_counts_once_it_is_made_good(
+    tmp_path: Path,
+) -> None:
+    random = np.random.default_rng(0)
+    options = CollapseOptions(entropy=0.1, pool=0.4, factor=0.5, most=5)
+    for _ in range(50):
+        guard = Guard(tmp_path, options, None, games=256)  # type: ignore[arg-type]
+        good = random.binomial(200, 0.8, 20) / 200
+        assert not any(guard.has_fallen(rate, 200) for rate in good)
+        assert [guard.has_fallen(rate, 200) for rate in random.binomial(200, 0.45, 2) / 200] == [
+            False,
+            True,
+        ]
+        guard.doubted, guard.bad = True, 0  # as going back leaves it
+        assert guard.undone == 0
+        assert not guard.has_fallen(random.binomial(200, 0.45) / 200, 200) and guard.undone == 0
+        assert not guard.has_fallen(0.8, 200) and guard.undone == 1
 
 
 def test_every_key_of_the_configuration_is_an_option() -> None:
