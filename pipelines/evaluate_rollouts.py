@@ -38,9 +38,13 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         "seed": options.seed,
     }
     if options.dataset:
-        result["judgement"] = positions.measure_positions(options, patterns)
+        result["judgement"] = positions.measure_positions(
+            options,
+            patterns,
+            # what is there so far is kept, should the next judge take too long
+            lambda found: write_metrics(output, {**result, "judgement": found}),
+        )
         positions.show_positions(result["judgement"])
-        output.mkdir(parents=True, exist_ok=True)
         positions.draw_positions(result["judgement"], output)
         if options.endings:
             result["endings"] = games.measure_endings(options, patterns)

@@ -177,7 +177,7 @@ class SelfPlay:
     def parts(self, chosen: Chosen) -> Iterator[Moves]:
         replayed = ReplayedGames(chosen.games, self.openings)
         encoder = replayed.encoder(self.learner.inputs.features)
-        judge = self.value_net and replayed.encoder(self.value_net.face.features)
+        judge = None if self.value_net is None else replayed.encoder(self.value_net.face.features)
         advantage = self.advantages(chosen)
         outputs = self.rules.size**2 + names_pass(self.net)
         for first in range(0, len(chosen), self.options.part):

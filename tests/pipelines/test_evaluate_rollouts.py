@@ -1,6 +1,7 @@
 """Players by rollouts alone, and what `evaluate_rollouts.py` says of a rollout policy."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,11 @@ from models.judging.scores import Draws
 from pipelines import evaluate_rollouts
 from pipelines.evaluating.material import choose
 from pipelines.evaluating.output import without_nan
-from pipelines.evaluating.rollouts.judges import About, Judgement
+from pipelines.evaluating.rollouts.judges import About, Judgement, open_nets
+from pipelines.evaluating.rollouts.options import RolloutOptions
 from pipelines.evaluating.rollouts.positions import scores_by_phase
-from pipelines.shell.configuration import CONF
-from pipelines.shell.options import OptionError
+from pipelines.shell.configuration import CONF, plain
+from pipelines.shell.options import OptionError, read
 from tests.support.tiny_dataset import make_dataset
 from tests.support.tiny_nets import DUAL, KOMI_VALUE, POLICY, tiny_net, write_checkpoint
 
@@ -205,6 +207,40 @@ def test_nets_judge_the_same_positions(
     assert json.loads((tmp_path / "metrics.json").read_text())["judgement"] == without_nan(found)
     assert (tmp_path / "rollouts_by_phase.png").stat().st_size > 10_000
     assert "policy net less value net" in capsys.readouterr().out
+
+
+def test_nets_of_a_kind_compute_alike(
+    made: tuple[Path, Path], nets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A card with an int8 file would be asked in int8, a checkpoint in what torch does best."""
+    shipped, other = "models/pretrained/policy.json", str(nets / "policy.ckpt")
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("evaluate_rollouts", [f"policy=[{shipped},{other}]", f"dataset={made[0]}"])
+    file = DatasetFile(made[0])
+    options = read(RolloutOptions, plain(cfg))
+    found = open_nets(options, file)
+    assert found[0].net.name == found[1].net.name and "torch" in found[0].net.name
+    assert "for all" in capsys.readouterr().out
+    alone = open_nets(replace(options, policy=(shipped,)), file)
+    assert alone[0].net.name != found[0].net.name and not capsys.readouterr().out
+    named = (shipped.replace(".json", ".int8.onnx"), other)
+    (named_net, _) = open_nets(replace(options, policy=named), file)
+    assert "int8" in named_net.net.name
+
+
+def test_a_judge_that_fails_loses_no_other(
+    made: tuple[Path, Path], nets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*given: Any) -> None:
+        raise RuntimeError("stopped")
+
+    monkeypatch.setattr("pipelines.evaluating.rollouts.judges.by_value", broken)
+    policy, value = (f"{kind}={nets / f'{kind}.ckpt'}" for kind in ("policy", "value"))
+    with pytest.raises(RuntimeError, match="stopped"):
+        ran(tmp_path, f"rollout={made[1]}", f"dataset={made[0]}", *SMALL, policy, value)
+    found = json.loads((tmp_path / "metrics.json").read_text())["judgement"]
+    assert [judge["name"] for judge in found["judges"]] == ["policy", "uniform", "policy net"]
+    assert set(found["phases"]["all"]["scores"]) >= {"policy", "uniform", "policy net"}
 
 
 def test_a_value_net_judges_the_positions_with_their_komi(

@@ -4,7 +4,7 @@ import csv
 import os
 import shutil
 import signal
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +16,32 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from data.base.errors import Mistake
+from data.features.encoders import encoder_of
 from data.features.evaluation import Positions
+from data.features.feature_set import ZERO17
+from data.features.uniform import Conditions, Known
+from data.game.board import Board
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import RANDOM, Assignment, Rules
 from mcts.selfplay.policy_games import PolicyGames
 from models.answering.open import open_net
+from models.files.card import read_card, write_card
 from models.files.checkpoint import read_checkpoint
+from models.files.open import open_weights
+from models.learning.reinforce import Terms, judge_moves
+from models.nets.answers import ask
 from pipelines import evaluate_model, export_model, reinforce_policy, train_model
 from pipelines.reinforcing.guard import Collapsed, Guard
 from pipelines.reinforcing.options import CollapseOptions, ReinforceOptions
 from pipelines.reinforcing.playing import SelfPlay
 from pipelines.reinforcing.prepare import complete, open_begun, prepare
 from pipelines.reinforcing.results import points_of
+from pipelines.reinforcing.run import FIXED
+from pipelines.reinforcing.start import open_start
 from pipelines.shell.configuration import CONF, plain
 from pipelines.shell.options import read
+from pipelines.training.resume import resumed_config
+from tests.support.net_files import write_net
 from tests.support.tiny_dataset import make_dataset
 from tests.support.tiny_nets import (
     DUAL,
@@ -51,6 +63,11 @@ SMALL = [
 # a rate at which answers soon are no numbers, or always the same move
 HUGE = ["optimizer=sgd", "optimizer.lr=3000", "clip=null", "step=null", "collapse.factor=0.0001"]
 TIMED = "_a_second"  # metrics that no two runs share
+
+
+def changed_card(path: Path, **changes: Any) -> Path:
+    write_card(replace(read_card(path), **changes), path)
+    return path
 
 
 def composed(*overrides: str) -> DictConfig:
@@ -215,6 +232,31 @@ def test_a_run_that_is_over_says_its_result_again(unbroken: Path, tmp_path: Path
     assert_same_run(unbroken, tmp_path / "run")
 
 
+@pytest.mark.parametrize("lost", ["pool/000002.ckpt", "checkpoints/good.ckpt"])
+def test_files_that_are_needed_later_are_missed_at_once(
+    lost: str, unbroken: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(unbroken, tmp_path / "run")
+    (tmp_path / "run" / lost).unlink()
+    with pytest.raises(Mistake, match=f"{lost}: there is no such checkpoint"):
+        resumed(tmp_path / "run")
+
+
+@pytest.mark.parametrize("key", ["size=4", "komi=3.5", "ko=simple", "net.filters=16"])
+def test_a_run_that_goes_on_keeps_its_game_and_its_net(key: str, unbroken: Path) -> None:
+    name = key.partition("=")[0]
+    with pytest.raises(Mistake, match=f"keeps its {name}"):
+        resumed_config(composed(f"resume={unbroken}", key), [key], FIXED)
+    same = f"{name}={OmegaConf.select(composed(), name)}"
+    assert resumed_config(composed(f"resume={unbroken}", same), [same], FIXED).updates == 6
+
+
+def test_another_share_of_positions_adds_no_keys_to_a_run(unbroken: Path) -> None:
+    change = "positions=0.5"
+    saved = resumed_config(composed(f"resume={unbroken}", change), [change], FIXED)
+    assert saved.positions == 0.5 and set(saved) == set(composed())
+
+
 def test_a_folder_with_a_run_is_not_overwritten(unbroken: Path) -> None:
     with pytest.raises(Mistake, match="there is a run already"):
         reinforced(unbroken)
@@ -280,6 +322,98 @@ def test_any_net_with_a_policy_learns(arguments: dict[str, Any], tmp_path: Path)
     )
 
 
+def played(folder: Path, *overrides: str, begun: Any = None) -> SelfPlay:
+    """The games of a run that has not begun to learn."""
+    cfg = composed(f"output={folder}", *overrides)
+    options = read(ReinforceOptions, plain(cfg))
+    begun = begun or open_begun(options, folder / "pool", resumed=False)
+    complete(cfg, begun, resumed=False)
+    options = read(ReinforceOptions, plain(cfg))
+    return prepare(cfg, options, begun, folder, resumed=False).play
+
+
+def divergence(play: SelfPlay) -> float:
+    """KL of the learner to the start, by the positions of an update."""
+    parts = list(play.experience(0).parts)
+    with torch.no_grad():
+        found = [
+            judge_moves(ask(play.net, part.planes), part, Terms(0.67, kl=1.0)) for part in parts
+        ]
+    return float(sum(one["kl"] for one in found)) / sum(len(part.move) for part in parts)
+
+
+def test_the_start_is_compared_in_the_arithmetic_of_learning(tmp_path: Path) -> None:
+    start = write_checkpoint(tmp_path / "start.ckpt", tiny_net(POLICY)[0], POLICY)
+    play = played(tmp_path / "run", f"start={start}", "size=9", "engine=bf16", "kl=0.1", "games=4")
+    assert abs(divergence(play)) < 1e-6
+
+
+def test_the_first_moves_of_an_update_are_of_all_games(tmp_path: Path) -> None:
+    play = played(tmp_path, "games=32", "positions=0.5")
+    chosen: list[Any] = []
+    drawn = play.drawn
+    play.drawn = lambda *given: chosen.append(drawn(*given)) or chosen[-1]  # type: ignore[method-assign]
+    moves = play.experience(0).moves
+    assert moves == len(chosen[0]) > 200 and len(set(chosen[0].game[:64].tolist())) > 16
+
+
+ASSUMED = {"own_rank": "9d", "opponent_rank": "1d"}
+
+
+def test_conditions_of_a_card_hold_for_the_learner_the_start_and_every_checkpoint(
+    tmp_path: Path,
+) -> None:
+    card = write_net(tmp_path / "start.json", DUAL)
+    card = changed_card(card, assume=ASSUMED)
+    given = [f"start={card}", "size=9", "games=4", "kl=0.1", "positions=0.5"]
+    play = played(tmp_path / "games", *given)
+    assert play.learner.conditions == play.first.conditions == Conditions.of(ASSUMED)  # type: ignore[attr-defined]
+    assert abs(divergence(play)) < 1e-6
+    reinforced(tmp_path / "run", *given, "updates=2", "evaluate.every=2", "evaluate.games=4")
+    for name in ("pool/000000", "pool/000002", "checkpoints/last", "checkpoints/good"):
+        assert open_net(tmp_path / "run" / f"{name}.ckpt").conditions == Conditions.of(ASSUMED)
+        opened = open_weights(tmp_path / "run" / f"{name}.ckpt")
+        assert opened.card.assume == ASSUMED
+    again = open_start(tmp_path / "run" / "checkpoints" / "last.ckpt")
+    assert again.card.assume == ASSUMED == again.hyper_parameters()["assume"]
+
+
+@pytest.mark.parametrize("words", [{"own_rank": "10d"}, {"komi": 7}, "9d", {"year": 2015}])
+def test_a_checkpoint_that_assumes_nonsense_is_refused(words: Any, tmp_path: Path) -> None:
+    arguments = DUAL if words != {"year": 2015} else POLICY
+    path = write_checkpoint(tmp_path / "a.ckpt", tiny_net(arguments)[0], arguments, assume=words)
+    for opened in (open_net, open_start):
+        with pytest.raises(Mistake, match="assume") as error:
+            opened(path)
+        assert "\n" not in str(error.value)
+
+
+def test_a_run_from_a_card_with_all_terms_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
+    card = changed_card(write_net(tmp_path / "start.json", DUAL), assume=ASSUMED)
+    given = [
+        f"start={card}", "size=9", "updates=3", "evaluate.every=3", "evaluate.games=4", "games=4", "positions=0.5",
+        "kl=0.1", "baseline=value", "schedule=trapezoid",
+    ]  # fmt: skip
+    reinforced(tmp_path / "unbroken", *given)
+    with pytest.MonkeyPatch.context() as patch:
+        Stop(patch, update=2)
+        with pytest.raises(SystemExit):
+            reinforced(tmp_path / "run", *given)
+    resumed(tmp_path / "run")
+    assert_same_run(tmp_path / "unbroken", tmp_path / "run")
+
+
+def test_answers_that_are_not_learned_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = write_checkpoint(tmp_path / "start.ckpt", tiny_net(DUAL)[0], DUAL)
+    changes = [f"start={start}", "size=5", "updates=1", "evaluate.every=1", "games=4"]
+    reinforced(tmp_path / "run", *changes)
+    said = capsys.readouterr().out
+    assert "owner, reply, score: not learned here, while" in said
+    assert "export_model.py without=[owner,reply,score] leaves them out" in said
+
+
 def test_another_net_can_be_the_baseline(tmp_path: Path) -> None:
     policy, value = tiny_net(POLICY)[0], tiny_net(VALUE)[0]
     start = write_checkpoint(tmp_path / "policy.ckpt", policy, POLICY)
@@ -291,9 +425,54 @@ def test_another_net_can_be_the_baseline(tmp_path: Path) -> None:
     assert len(metrics(tmp_path / "run")) == 1
 
 
-def test_a_net_that_ships_begins_with_equivariant_layers_and_the_same_answers() -> None:
-    from pipelines.reinforcing.start import open_start
+def test_a_baseline_net_has_planes_of_its_own(tmp_path: Path) -> None:
+    start = write_checkpoint(tmp_path / "policy.ckpt", tiny_net(POLICY)[0], POLICY)
+    judge = write_checkpoint(tmp_path / "zero.ckpt", tiny_net(ZERO)[0], ZERO)
+    given = [f"start={start}", "size=9", "games=4", "baseline=value", f"baseline_net={judge}"]
+    play = played(tmp_path / "run", *given)
+    games: list[Any] = []
+    finish = play.finish
+    play.finish = lambda *given: games.extend(finish(*given)) or games  # type: ignore[method-assign]
+    parts = list(play.experience(0).parts)
+    result, advantage = (
+        np.concatenate([getattr(part, name).numpy() for part in parts])
+        for name in ("result", "advantage")
+    )
+    # a second opinion: positions encoded from boards
+    net, encoder, values = open_net(judge, engine="fp32"), encoder_of(ZERO17), []
+    for game in games:
+        board = Board(9, komi=2.5)
+        for turn, move in enumerate(game.moves.tolist()):
+            if game.chosen_by[turn] == 0 and np.unpackbits(game.allowed[turn]).sum() > 1:
+                known = Known(komi=np.array([2.5], np.float32))
+                packed = encoder.packed(board)[None]
+                to_play = np.array([board.to_play], np.int8)
+                values.append(float(net.evaluate(Positions(packed, to_play, known)).value[0]))
+            board.play(move, superko=False)
+    assert np.allclose(np.sort(result - advantage), np.sort(values), atol=1e-4)
 
+
+@pytest.mark.parametrize(
+    ("kind", "size", "words"),
+    [("policy", 9, "does not tell who wins"), ("zero", 5, "for boards of 9x9"), ("patterns", 9, "of patterns")],
+)  # fmt: skip
+def test_a_baseline_net_that_does_not_fit_is_refused_before_anything_is_written(
+    kind: str, size: int, words: str, tmp_path: Path
+) -> None:
+    arguments = {"policy": POLICY, "zero": ZERO}
+    start = write_checkpoint(tmp_path / "start.ckpt", tiny_net(POLICY)[0], POLICY)
+    if kind == "patterns":
+        judge = Path("models/pretrained/rollout.safetensors")
+    else:
+        net, _ = tiny_net(arguments[kind])
+        judge = write_checkpoint(tmp_path / "judge.ckpt", net, arguments[kind])
+    changes = [f"start={start}", f"size={size}", "baseline=value", f"baseline_net={judge}"]
+    with pytest.raises(Mistake, match=words):
+        reinforced(tmp_path / "run", *changes)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_net_that_ships_begins_with_equivariant_layers_and_the_same_answers() -> None:
     begun = open_start(Path("models/pretrained/policy.json"))
     assert begun.card.net["symmetric"]
     from models.answering.inference import Inference
@@ -312,7 +491,7 @@ def test_a_net_that_ships_begins_with_equivariant_layers_and_the_same_answers() 
     "wrong",
     [
         "games=7", "evaluate.games=3", "temperature=0", "size=19", "baseline=median", "positions=0", "start=nowhere.ckpt",
-        "start=models/pretrained/value.json", "komi=.nan", "collapse.factor=0", "opening.games=nowhere", "size=null", "device=nothing",
+        "start=models/pretrained/value.json", "opening.turns=50", "evaluate.opening=50", "komi=.nan", "collapse.factor=0", "opening.games=nowhere", "size=null", "device=nothing",
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused_in_one_line(wrong: str, tmp_path: Path) -> None:
@@ -402,6 +581,15 @@ def test_a_fall_in_strength_is_found_by_two_evaluations_and_counts_once_it_is_ma
         assert guard.undone == 0
         assert not guard.has_fallen(random.binomial(200, 0.45) / 200, 200) and guard.undone == 0
         assert not guard.has_fallen(0.8, 200) and guard.undone == 1
+
+
+def test_an_update_without_a_choice_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+    monkeypatch.setattr("pipelines.reinforcing.playing.chosen_by", lambda *given: nothing)
+    with pytest.raises(Mistake, match="update 0: in none of its 8 games"):
+        reinforced(tmp_path / "run")
 
 
 def test_every_key_of_the_configuration_is_an_option() -> None:

@@ -22,13 +22,15 @@ from mcts.selfplay.judging.net_rollouts import Play, recorded_rollouts
 from models.answering.engines import choose_device
 from models.answering.inference import Inference
 from models.answering.open import open_net
+from models.answering.precision import has_bf16
 from pipelines.evaluating.nets import EvaluationError, checksum_of, labels
 from pipelines.evaluating.positions import Labels, PositionReader
 from pipelines.evaluating.rollouts.options import POLICY, UNIFORM, RolloutOptions
-from pipelines.shell.console import progress
+from pipelines.shell.console import console, progress
 from pipelines.shell.project import find_weights
 
 ROLLOUTS, NET_GAMES, EVALUATION = "rollouts", "games of a net", "evaluation of a net"
+FREE = ("", ".json", ".ckpt")  # files of nets that leave the engine to choose
 
 
 @dataclass(frozen=True)
@@ -76,17 +78,31 @@ class OpenNet:
     kind: str  # NET_GAMES or EVALUATION
     net: Inference
     weights: str | None
+    reader: PositionReader | None  # of nets that are asked about positions
 
 
 def open_nets(options: RolloutOptions, file: DatasetFile) -> list[OpenNet]:
-    """Open the nets, each under a name of its own. Raises a `Mistake`, one line."""
+    """Open the nets, each under a name of its own. Raises a `Mistake`, one line.
+
+    Nets of one kind compute alike, unless a path or an option chooses otherwise: a difference
+    between int8 and bf16 would look like one between the nets.
+    """
     kinds = [NET_GAMES] * len(options.policy or ()) + [EVALUATION] * len(options.value or ())
     paths = [find_weights(path) for path in options.nets]
     names = options.names or names_of(paths, kinds)
-    return [
-        open_one(path, kind, name, options, file)
+    found = [
+        open_one(path, kind, name, options.engine, options, file)
         for path, kind, name in zip(paths, kinds, names, strict=True)
     ]
+    if options.engine == "auto":
+        for kind in (NET_GAMES, EVALUATION):
+            free = [k for k, path in enumerate(paths) if kinds[k] == kind and path.suffix in FREE]
+            if len({found[k].net.name for k in free}) > 1:
+                engine = "bf16" if has_bf16(choose_device(options.device)) else "fp32"
+                console.print(f"{kind}: {engine} for all, which each of them can be asked in")
+                for k in free:
+                    found[k] = open_one(paths[k], kind, names[k], engine, options, file)
+    return found
 
 
 def names_of(paths: list[Path], kinds: list[str]) -> list[str]:
@@ -103,9 +119,9 @@ def names_of(paths: list[Path], kinds: list[str]) -> list[str]:
 
 
 def open_one(
-    path: Path, kind: str, name: str, options: RolloutOptions, file: DatasetFile
+    path: Path, kind: str, name: str, engine: str, options: RolloutOptions, file: DatasetFile
 ) -> OpenNet:
-    net = open_net(path, engine=options.engine, device=options.device, threads=options.threads)
+    net = open_net(path, engine=engine, device=options.device, threads=options.threads)
     key, answer, what = (
         ("policy", MOVES, "moves") if kind == NET_GAMES else ("value", VALUE, "values")
     )
@@ -118,7 +134,8 @@ def open_one(
             f"{key}={path}: a net for {net.card.sizes()} boards, "
             f"those of {file.path} are {file.size}x{file.size}"
         )
-    return OpenNet(name, kind, net, checksum_of(path, net))
+    reader = PositionReader(file, net.face) if kind == EVALUATION else None
+    return OpenNet(name, kind, net, checksum_of(path, net), reader)
 
 
 def judgements(
@@ -180,11 +197,11 @@ def by_games(options: RolloutOptions, one: OpenNet, asked: Asked) -> Judgement:
 def by_value(options: RolloutOptions, one: OpenNet, asked: Asked) -> Judgement:
     """Ask a value net about each position, once and as it stands."""
     values = []
-    reader = PositionReader(asked.file, one.net.face)
+    assert one.reader is not None
     with progress(one.name, "positions") as watch:
         done = 0
         watch(done, len(asked.rows))
-        for positions, _ in reader.batches(asked.rows, options.at_once):
+        for positions, _ in one.reader.batches(asked.rows, options.at_once):
             answers = one.net.evaluate(positions)
             assert answers.value is not None
             values.append(answers.value)

@@ -12,6 +12,7 @@ where nothing is decided. Judges by few games are compared with others when it i
 is the error of endlessly many games. All intervals come from drawing games again.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
@@ -26,7 +27,7 @@ from data.patterns.files import PatternWeights
 from models.judging.scores import Draws, Group, Scores, Summary, phase_name
 from pipelines.drawing import evaluations
 from pipelines.evaluating.material import choose
-from pipelines.evaluating.rollouts.games import rollouts_of
+from pipelines.evaluating.rollouts.games import PLAYERS, rollouts_of
 from pipelines.evaluating.rollouts.judges import About, Asked, Judgement, judgements, open_nets
 from pipelines.evaluating.rollouts.options import DIFFERENCE, POLICY, UNIFORM, RolloutOptions
 from pipelines.shell.console import console, make_table
@@ -35,8 +36,15 @@ DRAWS = 1000
 ALL = "all"
 
 
-def measure_positions(options: RolloutOptions, patterns: PatternWeights) -> dict[str, Any]:
-    """Ask all judges about the same positions; return their squared errors by phase."""
+def measure_positions(
+    options: RolloutOptions,
+    patterns: PatternWeights,
+    watch: Callable[[dict[str, Any]], None] = lambda found: None,
+) -> dict[str, Any]:
+    """Ask all judges about the same positions; return their squared errors by phase.
+
+    `watch` is told the result so far after both kinds of rollouts, and after each further judge.
+    """
     file = DatasetFile(options.dataset or "")
     nets = open_nets(options, file)
     source = None if options.source is None else list(options.source)
@@ -45,20 +53,26 @@ def measure_positions(options: RolloutOptions, patterns: PatternWeights) -> dict
     chosen = np.sort(order[: options.positions])
     rows = material.rows[chosen]
     asked = Asked(file, rows, read_labels(file, rows))
-    judged = list(judgements(options, rollouts_of(options, patterns, file.size), nets, asked))
     outcome = asked.labels["outcome"].astype(np.float64)
     numbers, game = np.unique(material.game[chosen], return_inverse=True)
     draws = Draws(len(numbers), DRAWS, options.seed)
-    found = scores_by_phase(judged, outcome, game, material.phase[chosen], draws)
+    judged: list[Judgement] = []
+    found: dict[str, Any] = {}
+    for one in judgements(options, rollouts_of(options, patterns, file.size), nets, asked):
+        judged.append(one)
+        if len(judged) < len(PLAYERS):  # figures compare these two
+            continue
+        found = {
+            "dataset": file.path.name,
+            "positions": len(chosen),
+            "games": len(numbers),
+            "rollouts": options.rollouts,
+            "judges": [each.about.plain() for each in judged],
+            **scores_by_phase(judged, outcome, game, material.phase[chosen], draws),
+        }
+        watch(found)
     file.close()
-    return {
-        "dataset": file.path.name,
-        "positions": len(chosen),
-        "games": len(numbers),
-        "rollouts": options.rollouts,
-        "judges": [one.about.plain() for one in judged],
-        **found,
-    }
+    return found
 
 
 def scores_by_phase(
