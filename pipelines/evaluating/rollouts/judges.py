@@ -94,14 +94,15 @@ def open_nets(options: RolloutOptions, file: DatasetFile) -> list[OpenNet]:
         open_one(path, kind, name, options.engine, options, file)
         for path, kind, name in zip(paths, kinds, names, strict=True)
     ]
-    if options.engine == "auto":
-        for kind in (NET_GAMES, EVALUATION):
-            free = [k for k, path in enumerate(paths) if kinds[k] == kind and path.suffix in FREE]
-            if len({found[k].net.name for k in free}) > 1:
-                engine = "bf16" if has_bf16(choose_device(options.device)) else "fp32"
-                console.print(f"{kind}: {engine} for all, which each of them can be asked in")
-                for k in free:
-                    found[k] = open_one(paths[k], kind, names[k], engine, options, file)
+    if options.engine != "auto":
+        return found
+    engine = "bf16" if has_bf16(choose_device(options.device)) else "fp32"
+    for kind in (NET_GAMES, EVALUATION):
+        free = [k for k, path in enumerate(paths) if kinds[k] == kind and path.suffix in FREE]
+        if len({found[k].net.name for k in free}) > 1:
+            console.print(f"{kind}: all nets in {engine}, so that they compare")
+            for k in free:
+                found[k] = open_one(paths[k], kind, names[k], engine, options, file)
     return found
 
 
