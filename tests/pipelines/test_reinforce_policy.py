@@ -635,7 +635,7 @@ def test_from_random_weights_it_masters_a_small_board(tmp_path: Path) -> None:
     """A minute or two of one core: against its start and against random moves."""
     result = reinforced(
         tmp_path / "run", "updates=60", "games=64", "evaluate.every=20", "evaluate.games=100", "pool.every=10",
-        "net.filters=32", "net.blocks=3", "net.hidden=16", "optimizer.lr=0.003", "slots=64", "part=512",
+        "net.filters=32", "net.blocks=3", "net.hidden=16", "optimizer.lr=0.003", "slots=64", "part=512", "schedule=trapezoid",
     )  # fmt: skip
     assert result["val/win_rate"] > 0.9
     nets = [
