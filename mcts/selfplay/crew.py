@@ -91,8 +91,8 @@ class Crew:
             rules.limit,
             choice.useless,
             any(player.face.features.history > 0 for player in players),
-            choice.play_on,
-            choice.resign_at,
+            float(choice.play_on),  # kernels are compiled for floats, not for 0 and 1
+            float(choice.resign_at),
         )
         self.keys = starts.keys(self.book.ko == SITUATIONAL)
         self.games = self.slots.games.view(np.ndarray)
