@@ -7,6 +7,7 @@ BIN = $(VENV)/bin
 RULES := tests/data/game/test_coords.py tests/data/game/test_symmetry.py tests/data/game/test_board.py tests/data/game/test_board_kernels.py tests/mcts/rollouts/test_rollouts.py \
 	tests/data/features/test_planes.py
 PATTERNS := tests/data/patterns/test_patterns.py tests/mcts/rollouts/test_policy_rollouts.py
+SELFPLAY := tests/mcts/selfplay/test_policy_games.py tests/mcts/selfplay/trees/test_tree_games.py
 SIDE_BY_SIDE := -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
@@ -37,8 +38,8 @@ test-hour: $(VENV)/installed  ## an hour of search, and what it takes of memory
 nojit: $(VENV)/installed  ## rules and planes with the kernels interpreted
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu" $(RULES)
 
-bounds: $(VENV)/installed  ## rules, planes and patterns with index checks in the kernels
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu" $(RULES) $(PATTERNS)
+bounds: $(VENV)/installed  ## rules, planes, patterns and self-play with index checks in the kernels
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not gpu" $(RULES) $(PATTERNS) $(SELFPLAY)
 
 lint: $(VENV)/installed  ## style, types and import directions
 	$(BIN)/ruff check .

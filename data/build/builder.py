@@ -74,6 +74,9 @@ class Archives:
     def write_beside(self, name: str, dataset: Path, path: Path) -> None:
         """There is nothing beside the dataset but the report."""
 
+    def find_foreign(self, name: str, path: Path, dataset: Path | None) -> str:
+        return ""
+
     def more(self, rejects: Rejects, folder: WorkFolder) -> Report:
         return {}
 

@@ -6,12 +6,13 @@
     rejects, mended
                   JSON as bytes: what was left out and why, and what was put right
 
-Attributes: `files` (looked through for it), `labels`, `counts` and `made_from`.
+Attributes: `files` (looked through for it), `labels`, `counts`, `stats` and `made_from`.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from data.records.replay import count_positions
 from data.records.splits import split_of
 
 Counts = dict[str, int]  # games, positions and rejects of a part
+Stats = dict[str, dict[str, int]]  # groups of counts, which add up over parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class PartOfGames:
     rejects: Sequence[Rejected]
     labels: Sequence[str]  # of all sources that were looked through
     files: int
+    stats: Stats = field(default_factory=dict)  # what else the supply of the games counts
 
 
 def write_part(path: Path, part: PartOfGames, how: GameOptions, made_from: str) -> Counts:
@@ -60,6 +63,7 @@ def write_part(path: Path, part: PartOfGames, how: GameOptions, made_from: str) 
         new.file.attrs["files"] = part.files
         new.file.attrs["labels"] = json.dumps(labels)
         new.file.attrs["counts"] = json.dumps(counts)
+        new.file.attrs["stats"] = json.dumps(part.stats)
         new.file.attrs["made_from"] = made_from
     return counts
 
@@ -68,6 +72,16 @@ def read_counts(path: Path) -> Counts:
     """What `write_part` returned when it made the part."""
     with h5py.File(path, "r", locking=False) as file:
         return dict(json.loads(file.attrs["counts"]))
+
+
+def add_up_stats(paths: Iterable[Path]) -> Stats:
+    """Return the sums over parts of what their supply counted."""
+    sums: dict[str, Counter[str]] = {}
+    for path in paths:
+        with h5py.File(path, "r", locking=False) as file:
+            for group, counts in json.loads(file.attrs["stats"]).items():
+                sums.setdefault(group, Counter()).update(counts)
+    return {group: dict(counts.most_common()) for group, counts in sums.items()}
 
 
 def describe(games: Sequence[GameRecord], how: GameOptions) -> Mapping[str, list[Any]]:

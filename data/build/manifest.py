@@ -28,6 +28,8 @@ NO_PART_OF_A_BUILD = ("loading", "patterns")  # folders
 # These options decide whether a build goes on, not what it makes.
 NOT_IN_MANIFEST = ("damaged", "max_reject_rate")
 NOT_IN_RESULT = (*NOT_IN_MANIFEST, "parts")
+# These say how many games the file is to have. Parts of games do not depend on it.
+NOT_IN_PARTS = {"selfplay": ("games",)}
 
 
 def make_manifest(options: BuildOptions, sources: list[Source]) -> Manifest:
@@ -60,6 +62,20 @@ def describe(options: BuildOptions) -> dict[str, Any]:
 
 def without(config: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if name not in names}
+
+
+def for_parts(manifest: Manifest) -> Manifest:
+    """The manifest without what no part of games depends on."""
+    config = dict(manifest.get("config", {}))  # that of a damaged file may be missing
+    for group in config.keys() & NOT_IN_PARTS.keys():
+        config[group] = without(config[group], NOT_IN_PARTS[group])
+    return {**manifest, "config": config}
+
+
+def for_result(manifest: Manifest) -> Manifest:
+    """The manifest without what does not show in the finished file."""
+    config = without(manifest["config"], NOT_IN_RESULT)
+    return {"config": config, "sources": manifest["sources"]}
 
 
 @cache
@@ -102,9 +118,8 @@ def compare_with_finished(output: Path, manifest: Manifest) -> dict[str, Any]:
     config.setdefault("features", ALPHAGO48.name)
     if isinstance(config.get("games"), dict):
         config["games"].setdefault("passes", False)
-    found = {"config": without(config, NOT_IN_RESULT), "sources": json.loads(held["sources"])}
-    wanted = {"config": without(manifest["config"], NOT_IN_RESULT), "sources": manifest["sources"]}
-    refuse_difference(output, found, wanted)
+    found = for_result({"config": config, "sources": json.loads(held["sources"])})
+    refuse_difference(output, found, for_result(manifest))
     return dict(config)
 
 

@@ -22,7 +22,8 @@ from data.sources.guard import TRAILING, ReadStats
 EXAMPLES = 5  # of each reason
 FULL = "enough of this source"
 # of games that were played for a dataset: see mcts/selfplay/value_data/recipe.py
-EARLY, SURPLUS = "over before its position", "not needed"
+EARLY, CUT_OFF = "over before its position", "cut off"
+SURPLUS = "not needed"
 LATER = ("duplicate", FULL, SURPLUS)  # reasons that are found when the file is planned
 WINNERS = {1: "Black", -1: "White", 0: "nobody or unknown"}
 
@@ -30,6 +31,8 @@ OWN_REASONS = {
     "unreadable file": "the file could not be read from its archive",
     "duplicate": "the same moves as a game before, as they are or in a mirror",
     EARLY: "the game ended before the position after its random move: another one was played",
+    CUT_OFF: "the game was still going on after the most turns that are allowed, so its result is "
+    "not known: another one was played",
     SURPLUS: "played in the same task as the last games that were needed",
 }
 REASONS = {**sgf.REASONS, **replay.REASONS, **filters.REASONS, **OWN_REASONS}

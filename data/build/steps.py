@@ -28,16 +28,16 @@ class Supply(Protocol):
 
     @property
     def config(self) -> dict[str, Any]:
-        """Plain values for the file: all that it was made by."""
+        """The configuration as plain values. The file stores it."""
         ...
 
     @property
     def files_beside(self) -> tuple[str, ...]:
-        """Names of files that `write_beside` writes, see `work_folder.BESIDE`."""
+        """The names of the files that `write_beside` writes; `work_folder.BESIDE` lists all."""
         ...
 
     def manifest(self) -> Manifest:
-        """All that the parts depend on."""
+        """Return all that the parts and the file depend on."""
         ...
 
     def collect(
@@ -50,12 +50,20 @@ class Supply(Protocol):
         """Write the file `name` of `files_beside`, which follows from the finished dataset."""
         ...
 
+    def find_foreign(self, name: str, path: Path, dataset: Path | None) -> str:
+        """Return why the file at `path` is not what `write_beside` writes, or ''.
+
+        The words follow the name of the file. Without a dataset, which is not made yet, a file of
+        another dataset by the same recipe is fine.
+        """
+        ...
+
     def more(self, rejects: Rejects, folder: WorkFolder) -> Report:
-        """What the report says besides what all reports say."""
+        """Return the entries of the report that only this kind of supply has."""
         ...
 
     def remark(self, report: Report, made_with: dict[str, Any]) -> str:
-        """What to say of a finished file before it is left alone, or ''."""
+        """Return what to tell about a finished file that is left alone, or ''."""
         ...
 
 
@@ -68,6 +76,7 @@ def make_dataset(options: FileOptions, supply: Supply, progress: Progress) -> Re
     with interrupts.held(), WorkFolder(options.output, supply.files_beside) as folder:
         # another build may have finished in the meantime
         if options.overwrite or not options.output.exists():
+            refuse_foreign(options, supply)
             rejects = make(options, supply, folder, progress)
             seconds = time.perf_counter() - started
             report = make_report(folder.whole, rejects, seconds, compiling, folder.resumed)
@@ -75,6 +84,7 @@ def make_dataset(options: FileOptions, supply: Supply, progress: Progress) -> Re
             for name in supply.files_beside:
                 supply.write_beside(name, folder.whole, folder.made_beside(name))
             write_report(folder.report, report)
+            refuse_foreign(options, supply)  # another build may have published one since
             interrupts.check()
             folder.publish()
             return report
@@ -97,10 +107,23 @@ def make(options: FileOptions, supply: Supply, folder: WorkFolder, progress: Pro
     return rejects
 
 
+def refuse_foreign(options: FileOptions, supply: Supply) -> None:
+    """Raise `BuildError` for a file beside the output that is not ours, unless it may go."""
+    for name in supply.files_beside:
+        path = path_beside(options.output, name)
+        if options.overwrite or not path.exists():
+            continue
+        if problem := supply.find_foreign(name, path, None):
+            raise BuildError(
+                f"{path} {problem}: move it away, name another output, or say overwrite=true"
+            )
+
+
 def find_finished(options: FileOptions, supply: Supply, progress: Progress) -> Report:
     """Return the report of the finished dataset.
 
-    Raises `BuildError` unless it was made from the same sources and options and is undamaged.
+    Raises `BuildError` unless it was made from the same sources and options and is undamaged, and
+    the files beside it are its own. Those that are missing are made again.
     """
     output = options.output
     manifest = supply.manifest()
@@ -116,9 +139,13 @@ def find_finished(options: FileOptions, supply: Supply, progress: Progress) -> R
         raise BuildError(f"{output} is complete, but {what}; overwrite=true makes both again")
     for name in supply.files_beside:
         path = path_beside(output, name)
-        if not path.is_file() or digests.find_change(path):
-            progress.say(f"{path.name} is gone or has changed; it is made again")
+        if not path.exists():
+            progress.say(f"{path.name} is gone; it is made again")
             supply.write_beside(name, output, path)
+        elif problem := supply.find_foreign(name, path, output):
+            raise BuildError(
+                f"{path} {problem}: move it away, and this command makes the right one"
+            )
     if remark := supply.remark(report, made_with):
         progress.say(remark)
     progress.say(f"{output} is complete and made from the same sources and options: nothing to do")

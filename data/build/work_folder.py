@@ -9,7 +9,8 @@
     owners-<stamp>.h5            likewise a file that stands beside the dataset: see BESIDE
 
 The stamp is a hash of the manifest. So a file made from something else is never taken for a part,
-not even one that a worker writes after its build has ended.
+not even one that a worker writes after its build has ended. The stamp of parts leaves out how many
+games are wanted, so that a build may go on with another number of them.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ import re
 from pathlib import Path
 
 from data.base import atomic, digests, locks
-from data.build.manifest import Manifest, refuse_difference, stamp_of
+from data.build.manifest import Manifest, for_parts, refuse_difference, stamp_of
 from data.build.options import BuildError
 from data.build.report import read_report
 
@@ -40,8 +41,9 @@ def report_path(output: Path) -> Path:
 
 
 def path_beside(output: Path, name: str) -> Path:
-    """Where a file of BESIDE stands: kgs.owners.h5 beside kgs.h5."""
-    return output.with_suffix(BESIDE[name])
+    """Where a file of BESIDE stands: a.owners.h5 beside a.h5, a.9x9.owners.h5 beside a.9x9."""
+    stem = output.stem if output.suffix == ".h5" else output.name
+    return output.with_name(stem + BESIDE[name])
 
 
 class WorkFolder:
@@ -56,7 +58,8 @@ class WorkFolder:
         self.output = output
         self.beside = beside
         self.path = work_folder(output)
-        self.stamp = ""
+        self.stamp = ""  # of parts
+        self.whole_stamp = ""  # of all other files
         self.resumed = False
 
     def __enter__(self) -> "WorkFolder":
@@ -95,19 +98,22 @@ class WorkFolder:
     def prepare(self, manifest: Manifest, overwrite: bool) -> None:
         """Keep parts that were made from the same manifest, and remove all other files.
 
-        Raises `BuildError` if the folder has another manifest, unless `overwrite` is set.
+        Raises `BuildError` if the parts are to be made from something else than those that are
+        there, unless `overwrite` is set.
         """
         found = self.manifest()
-        if found not in (None, manifest) and not overwrite:
-            refuse_difference(self.path, found, manifest)
-        self.stamp = stamp_of(manifest)
+        if found is not None and not overwrite:
+            refuse_difference(self.path, for_parts(found), for_parts(manifest))
+        self.set_stamps(manifest)
         for entry in self.entries():
-            if entry.name != "lock" and (
-                self.stamp not in entry.name or entry.name.startswith(atomic.PREFIX)
-            ):
+            ours = self.stamp in entry.name or self.whole_stamp in entry.name
+            if entry.name != "lock" and (not ours or entry.name.startswith(atomic.PREFIX)):
                 entry.unlink(missing_ok=True)
         self.resumed = any(self.path.glob("*.h5"))
         atomic.write_text(self.path / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+
+    def set_stamps(self, manifest: Manifest) -> None:
+        self.stamp, self.whole_stamp = stamp_of(for_parts(manifest)), stamp_of(manifest)
 
     def manifest(self) -> Manifest | None:
         try:
@@ -123,24 +129,25 @@ class WorkFolder:
 
     @property
     def whole(self) -> Path:
-        return self.path / f"whole-{self.stamp}.h5"
+        return self.path / f"whole-{self.whole_stamp}.h5"
 
     @property
     def report(self) -> Path:
-        return self.path / f"report-{self.stamp}.json"
+        return self.path / f"report-{self.whole_stamp}.json"
 
     def made_beside(self, name: str) -> Path:
         """A file of BESIDE, before it gets its name."""
-        return self.path / f"{name}-{self.stamp}.h5"
+        return self.path / f"{name}-{self.whole_stamp}.h5"
 
     def publish(self) -> None:
         """Give the finished file and those beside it their names, and clear everything else away.
 
-        The dataset comes last: where it is, the others are.
+        The dataset comes first. If this is stopped in between, the same command finds the dataset
+        and calls `finish`; and files of a new dataset never stand beside the one it replaces.
         """
-        files = [(self.made_beside(name), path_beside(self.output, name)) for name in self.beside]
-        files += [(self.whole, self.output), (self.report, report_path(self.output))]
-        for made, final in files:
+        files = [(self.whole, self.output)]
+        files += [(self.made_beside(name), path_beside(self.output, name)) for name in self.beside]
+        for made, final in [*files, (self.report, report_path(self.output))]:
             if made.exists():
                 made.replace(final)
         atomic.sync_folder(self.output.parent)
@@ -161,7 +168,7 @@ class WorkFolder:
         The files of a build with another manifest are left alone.
         """
         if self.manifest() == manifest:
-            self.stamp = stamp_of(manifest)
+            self.set_stamps(manifest)
             for made in (self.whole, *map(self.made_beside, self.beside)):
                 if made.exists() and digests.find_change(made):
                     made.unlink()

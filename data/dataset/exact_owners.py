@@ -1,7 +1,8 @@
 """Who owns each point at the end of games that were played to the end: `exact_owners`.
 
-Games of programs against themselves end when nothing is left to play, or are counted as they
-stand. So the board after the last move tells the owners, and no rollout has to estimate them.
+Games of self-play end by two passes when nothing is left to play. So the board after the last move
+tells the owners, and no rollout has to estimate them. A game that was broken off gives the owners
+of its unfinished board: leave such games out before.
 """
 
 import numpy as np

@@ -59,6 +59,15 @@ def is_owners(path: Path) -> bool:
         return False
 
 
+def read_about(path: Path) -> dict[str, Any]:
+    """Return what `write_owners` was told about such a file; {} for any other file."""
+    try:
+        what, about = guarded(path, lambda held: [held.attrs.get(key) for key in ("what", "about")])
+        return dict(json.loads(about)) if what == WHAT else {}
+    except (*BROKEN, TypeError, ValueError):
+        return {}
+
+
 def read_owners(path: str | Path, file: DatasetFile) -> np.ndarray:
     """Return int8 [games, points].
 

@@ -38,13 +38,13 @@ from mcts.selfplay.slots_kernels import (
     BY_LENGTH,
     BY_PASSES,
     BY_RESIGNATION,
-    KO_NUMBERS,
     NOBODY,
     RUNNING,
     SITUATIONAL,
     RuleBook,
 )
 from mcts.selfplay.starts import Starts
+from mcts.tree.tree import KO_RULES
 
 ENDING = {BY_PASSES: PASSES, BY_LENGTH: TOO_LONG, BY_RESIGNATION: RESIGNATION}
 
@@ -87,12 +87,12 @@ class Crew:
             keep_allowed=choice.keep_allowed,
         )
         self.book = RuleBook(
-            KO_NUMBERS[rules.ko],
+            KO_RULES[rules.ko],
             rules.limit,
             choice.useless,
             any(player.face.features.history > 0 for player in players),
-            choice.play_on,
-            choice.resign_at,
+            float(choice.play_on),  # kernels are compiled for floats, not for 0 and 1
+            float(choice.resign_at),
         )
         self.keys = starts.keys(self.book.ko == SITUATIONAL)
         self.games = self.slots.games.view(np.ndarray)
@@ -111,6 +111,11 @@ class Crew:
         self.komi = np.full(slots, rules.komi)
 
     # --- games
+
+    def clear(self) -> None:
+        """Give up the games in work."""
+        self.assignments = [None] * len(self.assignments)
+        self.games["ending"], self.games["mover"] = RUNNING, NOBODY
 
     def refill(self, waiting: Iterator[Assignment]) -> None:
         """Begin games in free slots, as long as there are any waiting."""
@@ -199,7 +204,7 @@ class Crew:
         raise NotImplementedError
 
     def question(self, player: int, count: int) -> Question:
-        """The first `count` rows of what was written as a question to a player."""
+        """Return the first `count` rows of a player's sheet as a question."""
         sheet = self.sheets[player]
         return Question(
             self.players[player],

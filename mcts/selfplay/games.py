@@ -19,7 +19,9 @@ from data.game.board import KO_RULES
 from data.game.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
 
 RANDOM = -1  # a player who draws uniformly among legal moves
-MOST_TURNS = 2  # times the points of the board: how long a game may last where nobody says
+MOST_TURNS = (
+    2  # times the points of the board: the turns of a game at most, unless the rules say otherwise
+)
 
 # How a game ended.
 PASSES, TOO_LONG, RESIGNATION = "two passes", "too long", "resignation"
@@ -67,13 +69,6 @@ class Assignment:
     start: int = 0  # which of the starting positions
     komi: float | None = None  # None: that of the rules
 
-    def chosen_by(self, turn: int, colour: int) -> int:
-        """Return who chooses the move of that turn, counted from 0: a player, or RANDOM."""
-        side = 0 if colour == BLACK else 1
-        if turn < self.until:
-            return self.opening[side]
-        return RANDOM if turn < self.until + self.random_turns else self.players[side]
-
 
 @dataclass(frozen=True)
 class Visits:
@@ -93,7 +88,7 @@ class PlayedGame:
     colours: np.ndarray  # int8 [turns]
     chosen_by: np.ndarray  # int8 [turns], a player or RANDOM
     # float32 [turns]: what the player who chose the move expected, -1 .. +1 from the mover's view;
-    # NaN where nobody said
+    # NaN where the player has no opinion
     values: np.ndarray
     ending: str  # one of ENDINGS
     score: float  # Black's area less White's and komi, as the board stood at the end
@@ -102,7 +97,8 @@ class PlayedGame:
     # who would have resigned first if the game had not been played on: +1, -1, 0 nobody
     would_resign: int = 0
     # uint8 [turns, ceil((points + 1) / 8)]: the moves that each was chosen among, as np.packbits
-    # writes them, the pass last; None unless it was asked for
+    # writes them, the pass last; zeros where a player had to pass. None without
+    # `Choice.keep_allowed`
     allowed: np.ndarray | None = None
     visits: Visits | None = None  # of games with a search
 

@@ -37,6 +37,8 @@ def drive(
 
     An error of an evaluator is raised once the games that had ended before have been yielded.
     """
+    for crew in crews:
+        crew.clear()  # games of an earlier call that was broken off
     waiting = iter(assignments)
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(ThreadPoolExecutor(1)) if len(crews) > 1 else None

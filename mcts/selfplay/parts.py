@@ -3,10 +3,11 @@
     write_games("games-00012.h5", games, {"nets": ["6f0c..."], "seed": 1})
     games, about = read_games("games-00012.h5")
 
-All games of a part are on boards of one size. What varies in length is flat, one game after
+All games of a part are on boards of one size, and all of them were played with a search or none
+was. What varies in length is flat, one game after
 another, cut by `offset` (turns) and `visits_offset` (a turn's entries). A part holds all that a
-`PlayedGame` does, what each move was chosen by included: the player, its expectation and the visits
-of its search. `new_file` gives it a checksum, and `read_games` compares it.
+`PlayedGame` does but `allowed`: what each move was chosen by, too, which is the player, its
+expectation and the visits of its search. `new_file` gives it a checksum; `read_games` compares it.
 """
 
 import json
@@ -53,7 +54,11 @@ FROM_ASSIGNMENT = ("number", "start", "players", "opening", "until", "random_tur
 
 
 def write_games(path: Path, games: Sequence[PlayedGame], about: dict[str, Any]) -> None:
-    """Write a part; `about` is kept as text. The moves that were allowed are not kept."""
+    """Write a part; `about` is kept as text.
+
+    Raises `Mistake` for games that do not belong into one part.
+    """
+    check_alike(games)
     with new_file(path) as new:
         attributes = new.file.attrs
         attributes["what"], attributes["schema"] = WHAT, SCHEMA
@@ -65,6 +70,13 @@ def write_games(path: Path, games: Sequence[PlayedGame], about: dict[str, Any]) 
             if values.size:
                 column[:] = values
             new.check()
+
+
+def check_alike(games: Sequence[PlayedGame]) -> None:
+    if len(sizes := sorted({game.size for game in games})) > 1:
+        raise Mistake(f"games on boards of different sizes, {sizes}, can't be in one part")
+    if len({game.visits is None for game in games}) > 1:
+        raise Mistake("games with and games without a search can't be in one part")
 
 
 def columns_of(games: Sequence[PlayedGame]) -> dict[str, np.ndarray]:
@@ -88,7 +100,7 @@ def columns_of(games: Sequence[PlayedGame]) -> dict[str, np.ndarray]:
         columns[name] = joined([getattr(game, name) for game in games], dtype)
     columns["offset"] = offsets([len(game.moves) for game in games])
     searches = [game.visits for game in games if game.visits is not None]
-    if games and len(searches) == len(games):
+    if searches:
         columns["visits_offset"] = offsets(
             [n for visits in searches for n in np.diff(visits.offset).tolist()]
         )

@@ -31,12 +31,13 @@ from data.game.history_kernels import POSITIONS, WORDS, remember_position
 from data.game.legality_kernels import hash_after, is_suicide
 from mcts.play.dead_stones_kernels import NOT_SAFE, SAFE_POINT, SAFE_VACANT, pass_alive
 from mcts.rollouts.uniform_kernels import is_sensible
+from mcts.tree.store_kernels import SIMPLE, SITUATIONAL
 
 RANDOM_MOVER = -1
 NOBODY = -2  # whose move it is in a slot without a game, and when a game is over
 RUNNING, BY_PASSES, BY_LENGTH, BY_RESIGNATION = 0, 1, 2, 3
-# Safe territory is looked for every so many turns, and after a player has played in the own one:
-# that alone can make it unsafe.
+# Safe territory is searched for every LOOK_EVERY turns, and after a player has played inside the
+# territory that is safe for that player: nothing else can make it unsafe.
 LOOK_EVERY = 8
 
 GAME = np.dtype(
@@ -62,7 +63,7 @@ GAME = np.dtype(
 class RuleBook(NamedTuple):
     """The rules as kernels read them."""
 
-    ko: int  # SIMPLE, POSITIONAL, SITUATIONAL
+    ko: int  # SIMPLE, POSITIONAL or SITUATIONAL, as trees have it
     limit: int  # turns
     useless: bool  # moves in safe territory are allowed
     remembers: bool  # nets take earlier positions as input
@@ -85,10 +86,6 @@ class Slots(NamedTuple):
     chosen_by: np.ndarray  # int8 [slots, limit]
     values: np.ndarray  # float32 [slots, limit]
     allowed: np.ndarray  # uint8 [slots, limit, bytes], packed `can`; [.., 0] if nobody wants it
-
-
-SIMPLE, POSITIONAL, SITUATIONAL = 0, 1, 2
-KO_NUMBERS = {"simple": SIMPLE, "positional": POSITIONAL, "situational": SITUATIONAL}
 
 
 def new_slots(count: int, size: int, limit: int, keys: int, *, keep_allowed: bool) -> Slots:

@@ -63,6 +63,23 @@ def open_net(
     return SymmetryEnsemble(net, symmetries) if symmetries != 1 else net
 
 
+def resolve(path: str | Path, engine: str = "auto", device: str = "auto") -> tuple[str, str]:
+    """Return the engine and the device that `open_net` would choose here; neither is auto.
+
+    The net is not opened. Raises `NetFileError` if there is none, or if the device can't be used.
+    """
+    path, device = Path(path).expanduser(), choose_device(device)
+    if engine != "auto":
+        return engine, device
+    if path.suffix != ".ckpt":
+        card_path = find_card(path if path.suffix else path.with_name(path.name + ".json"))
+        kind = choose_file(path, files_of(card_path), read_card(card_path), device)
+        if kind != "weights":
+            return kind, device
+    check_device(device)
+    return choose_precision(engine, device), device
+
+
 def open_policy(path: Path) -> Any:
     """Return the `PatternPolicy` of a file. It answers for positions of games, not for planes."""
     from models.answering.pattern_policy import PatternPolicy
@@ -89,13 +106,18 @@ def make_engine(path: Path, engine: str, device: str, threads: int) -> tuple[Car
     if not path.exists() and path.suffix:
         raise NetFileError(f"{path}: there is no such file")
     card = read_card(card_path)
-    stem = card_path.with_suffix("")
-    files = {kind: stem.with_name(stem.name + suffix) for suffix, kind in SUFFIXES.items()}
+    files = files_of(card_path)
     wanted = FILE_OF_ENGINE.get(engine) or choose_file(path, files, card, device)
     if wanted == "weights":
         return torch_engine(from_safetensors(files[wanted], card), card, engine, device, threads)
     content = read_described(files[wanted], card)
     return card, OnnxEngine(content, card, name=NAMES[wanted], device=device, threads=threads)
+
+
+def files_of(card_path: Path) -> dict[str, Path]:
+    """Return where the files that the card describes stand, by their kinds."""
+    stem = card_path.with_suffix("")
+    return {kind: stem.with_name(stem.name + suffix) for suffix, kind in SUFFIXES.items()}
 
 
 def choose_file(path: Path, files: dict[str, Path], card: Card, device: str) -> str:
@@ -109,5 +131,10 @@ def torch_engine(
     net: Any, card: Card, engine: str, device: str, threads: int
 ) -> tuple[Card, Engine]:
     check_device(device)
-    precision = engine if engine in ("bf16", "fp32") else ("bf16" if has_bf16(device) else "fp32")
+    precision = choose_precision(engine, device)
     return card, TorchEngine(net, card, precision=precision, device=device, threads=threads)
+
+
+def choose_precision(engine: str, device: str) -> str:
+    """Return the precision that torch computes in; `auto` is the faster one."""
+    return engine if engine in ("bf16", "fp32") else ("bf16" if has_bf16(device) else "fp32")

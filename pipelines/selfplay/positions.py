@@ -1,11 +1,12 @@
 """One task of `generate_positions.py`: play games of these numbers, and write them as a part.
 
 A task is pure: the part depends on the numbers, the recipe and the players alone. Any process may
-do it, and any may do it again.
+do it, and any may do it again. Begin with `play_part`.
 """
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from mcts.selfplay.games import PlayedGame, Rules
 from mcts.selfplay.policy_games import PolicyGames
 from mcts.selfplay.value_data.recipe import Recipe, to_record
 from mcts.selfplay.value_data.rollout_ends import Passer, RolloutEnds
-from pipelines.selfplay.positions_players import Player, RolloutFile
+from pipelines.selfplay.positions_players import NetPlayer, Player, RolloutFile, tell_apart
 
 LABEL = "selfplay"  # of the games' source
 
@@ -37,8 +38,9 @@ class Job:
     turns: int
     seed: int
     choice: Choice = field(default_factory=Choice)
-    at_once: int = 128
-    labels: GameOptions = field(default_factory=lambda: GameOptions(passes=True))
+    at_once: int = 64
+    # how the games are stored; the move after the position may be a pass
+    game_options: GameOptions = field(default_factory=lambda: GameOptions(passes=True))
 
     @property
     def recipe(self) -> Recipe:
@@ -47,7 +49,13 @@ class Job:
 
     @property
     def names(self) -> tuple[str, str]:
-        return self.sl.name, self.rl.name
+        return tell_apart(self.sl, self.rl)
+
+    @property
+    def crews(self) -> int:
+        """Groups of games that take turns: two, so that neither waits where a GPU answers."""
+        devices = {player.device for player in (self.sl, self.rl) if isinstance(player, NetPlayer)}
+        return 1 if devices <= {"cpu"} else 2
 
     @property
     def event(self) -> str:
@@ -57,16 +65,17 @@ class Job:
         return f"U of 1-{most}: {first} up to move U-1, move U at random, then {rest}"
 
     def describe(self) -> dict[str, Any]:
-        """The job as plain values, without what does not change the games."""
+        """Return the job as plain values, without what does not change the games."""
+        sl, rl = self.names
         return {
-            "sl": self.sl.name,
-            "rl": self.rl.name,
+            "sl": sl,
+            "rl": rl,
             "turns": self.turns,
             "rules": asdict(self.rules),
             "choice": asdict(self.choice),
             "seed": self.seed,
-            "engine": getattr(self.sl, "engine", ""),
-            "device": getattr(self.sl, "device", ""),
+            "sl_engine": describe_engine(self.sl),
+            "rl_engine": describe_engine(self.rl),
             "rollout_temperature": getattr(self.rl, "temperature", None),
         }
 
@@ -82,7 +91,10 @@ class PlayTask:
 
     @property
     def made_from(self) -> str:
-        """A hash of all that the games depend on but the code, which is in the part's name."""
+        """Return a hash of all that the games depend on, but for the code.
+
+        The stamp in the part's name stands for the code.
+        """
         nets = [self.job.sl.sha256, self.job.rl.sha256]
         values = [self.first, self.stop, self.job.at_once, nets, self.job.describe()]
         return hashlib.blake2b(json.dumps(values).encode(), digest_size=16).hexdigest()
@@ -90,40 +102,55 @@ class PlayTask:
 
 def play_part(task: PlayTask) -> Counts:
     """Play the games and make a part of those that have a position to keep."""
+    job, numbers = task.job, range(task.first, task.stop)
     games: list[GameRecord] = []
     rejects: list[Rejected] = []
-    replayer = Replayer(task.job.rules.size)
-    for game in sorted(play(task.job, range(task.first, task.stop)), key=lambda game: game.number):
-        record = to_record(game, task.job.names, LABEL, task.job.event)
+    endings: Counter[str] = Counter()
+    replayer = Replayer(job.rules.size)
+    engine = open_engine(job, len(numbers))
+    for game in sorted(play(job, numbers, engine), key=lambda game: game.number):
+        endings[game.ending] += 1
+        record = to_record(game, job.names, LABEL, job.event, job.rules.ko)
         if isinstance(record, Rejected):
             rejects.append(record)
             continue
         if replayer.legal_moves(record) != (len(record.moves), SOUND):
             raise RuntimeError(f"game {game.number} is not legal")
         games.append(record)
-    part = PartOfGames(games, [LABEL] * len(games), rejects, [LABEL], files=0)
-    return write_part(task.path, part, task.job.labels, task.made_from)
+    stats = {"endings": dict(endings), "load": asdict(engine.load)}
+    part = PartOfGames(games, [LABEL] * len(games), rejects, [LABEL], files=0, stats=stats)
+    return write_part(task.path, part, job.game_options, task.made_from)
 
 
 def count_part(task: PlayTask) -> Counts:
-    """What `play_part` returned when it made the part."""
+    """Return what `play_part` returned when it made the part."""
     return read_counts(task.path)
 
 
-def play(job: Job, numbers: range) -> Iterator[PlayedGame]:
-    """Yield the games of these numbers as they end."""
-    players, assignments = open_players(job), map(job.recipe.assignment, numbers)
-    slots = min(job.at_once, len(numbers))
-    engine = PolicyGames(players, job.rules, job.choice, slots=slots, seed=job.seed)
-    games = engine.play(assignments)
+def play(job: Job, numbers: range, engine: PolicyGames) -> Iterator[PlayedGame]:
+    """Yield the games of these numbers in the order in which they end."""
+    games = engine.play(map(job.recipe.assignment, numbers))
     if isinstance(job.rl, RolloutFile):
-        return map(RolloutEnds(job.rl.open(), job.seed).finish, games)
+        return map(RolloutEnds(job.rl.open(), job.rules, job.seed).finish, games)
     return games
+
+
+def open_engine(job: Job, games: int) -> PolicyGames:
+    """Return what plays that many games, with open players."""
+    slots = min(job.at_once, games)
+    return PolicyGames(
+        open_players(job), job.rules, job.choice, slots=slots, crews=job.crews, seed=job.seed
+    )
 
 
 def open_players(job: Job) -> list[Evaluator]:
     """Return the players that assignments name: the SL policy, and the other one."""
     if isinstance(job.rl, RolloutFile):
-        assert job.rl.open()  # it plays behind the passes
+        assert job.rl.open()  # raises for a file that is none; it plays where `Passer` passes
         return [job.sl.open(), Passer()]
     return [job.sl.open()] if job.rl == job.sl else [job.sl.open(), job.rl.open()]
+
+
+def describe_engine(player: Player | RolloutFile) -> str:
+    """Return what computes a net's answers, as "int8 on cpu"; '' for players without an engine."""
+    return f"{player.engine} on {player.device}" if isinstance(player, NetPlayer) else ""

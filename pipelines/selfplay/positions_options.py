@@ -13,7 +13,7 @@ from mcts.selfplay.games import Rules
 from pipelines.engine.options import check_engine
 from pipelines.selfplay.positions import Job, open_players
 from pipelines.selfplay.positions_players import NetPlayer, Player, RolloutFile
-from pipelines.selfplay.positions_supply import Played
+from pipelines.selfplay.positions_supply import SelfPlaySupply
 from pipelines.shell.options import Above, AtLeast, Between, OptionError, read
 from pipelines.shell.project import find_weights
 
@@ -63,17 +63,17 @@ class Options:
 
     def __post_init__(self) -> None:
         check_engine(self.engine, self.device)
-        if problem := find_wrong_splits(self.labels):
+        if problem := find_wrong_splits(self.game_options):
             raise OptionError(problem)
 
     @property
-    def labels(self) -> GameOptions:
-        """How games are labelled. The move after the position may be a pass."""
+    def game_options(self) -> GameOptions:
+        """How games are stored. The move after the position may be a pass."""
         return GameOptions(validation=self.splits.validation, test=self.splits.test, passes=True)
 
 
-def read_supply(values: dict[str, Any]) -> Played:
-    """Return what to play from the configuration. Raises `Mistake`."""
+def read_supply(values: dict[str, Any]) -> SelfPlaySupply:
+    """Return the supply that the configuration describes. Raises `Mistake`."""
     options = read(Options, values)
     file = FileOptions(
         output=options.output,
@@ -90,25 +90,26 @@ def read_supply(values: dict[str, Any]) -> Played:
     if options.executor.kind == "processes":
         for player in open_players(job):  # what can't play is told at once
             check_player(player, job.rules)
-    return Played(file, job, options.games, min(options.parts.games, options.games))
+    games_a_task = min(options.parts.games, options.games)
+    return SelfPlaySupply(file, job, options.games, games_a_task)
 
 
 def job_of(options: Options) -> Job:
-    how = {"engine": options.engine, "device": options.device, "threads": options.threads}
-    sl = NetPlayer.of(find_weights(options.sl).absolute(), **how)
+    how = (options.engine, options.device, options.threads)
+    sl = NetPlayer.of(find_weights(options.sl).absolute(), *how)
     rl: Player | RolloutFile = sl
     if options.rl == ROLLOUT:
         weights = find_weights(options.rollout).absolute()
         rl = RolloutFile.of(weights, options.size, options.rollout_temperature)
     elif options.rl != SL:
-        rl = NetPlayer.of(find_weights(options.rl).absolute(), **how)
+        rl = NetPlayer.of(find_weights(options.rl).absolute(), *how)
     return Job(
         rules=Rules(options.size, options.komi, options.ko, options.most_turns),
         sl=sl,
-        rl=sl if rl.sha256 == sl.sha256 else rl,
+        rl=rl,
         turns=options.turns,
         seed=options.seed,
         choice=Choice(options.temperature, random_symmetry=options.random_symmetry),
         at_once=options.at_once,
-        labels=options.labels,
+        game_options=options.game_options,
     )

@@ -1,7 +1,9 @@
 """Who plays games for value data: files of nets and of rollout policies, opened where they play.
 
-A task of an executor goes to any process of any machine. So it names files with their checksums;
-`open` refuses a file that is another one there, and opens each once in a process.
+A task of an executor goes to any process of any machine. So it names files with their checksums,
+and the engine and the device of a net, which are chosen once, where the work begins. `open` refuses
+a file that is another one there, and an engine or a device that is missing there. It opens each
+player once in a process.
 """
 
 import threading
@@ -31,7 +33,7 @@ class Player(Protocol):
     """A file that answers as an evaluator, once it is open."""
 
     @property
-    def name(self) -> str: ...
+    def path(self) -> Path: ...
     @property
     def sha256(self) -> str: ...
     def open(self) -> Evaluator: ...
@@ -43,17 +45,18 @@ class NetPlayer:
 
     path: Path
     sha256: str
-    engine: str = "auto"
-    device: str = "auto"
+    engine: str  # not auto: another process might choose another one, and play other games
+    device: str  # not auto
     threads: int = 1
 
     @staticmethod
-    def of(path: Path, **how: Any) -> "NetPlayer":
-        return NetPlayer(path, hash_net(path), **how)
+    def of(path: Path, engine: str, device: str, threads: int) -> "NetPlayer":
+        """Return the net with the engine and the device that `auto` stands for here."""
+        from models.answering.open import resolve
 
-    @property
-    def name(self) -> str:
-        return self.path.name
+        checksum = hash_net(path)
+        refuse_patterns(path)
+        return NetPlayer(path, checksum, *resolve(path, engine, device), threads)
 
     def open(self) -> Evaluator:
         def opened() -> Evaluator:
@@ -61,8 +64,6 @@ class NetPlayer:
             from models.answering.open import open_net
 
             net = open_net(self.path, engine=self.engine, device=self.device, threads=self.threads)
-            if not hasattr(net, "face"):
-                raise PlayerError(f"{self.path}: a policy of patterns; rl=rollout plays by one")
             return Interruptible(net)
 
         return once(self, opened)
@@ -80,10 +81,6 @@ class RolloutFile:
     @staticmethod
     def of(path: Path, size: int, temperature: float) -> "RolloutFile":
         return RolloutFile(path, hash_one(path), size, temperature)
-
-    @property
-    def name(self) -> str:
-        return self.path.name
 
     def open(self) -> RolloutPolicy:
         def opened() -> RolloutPolicy:
@@ -114,6 +111,34 @@ def once(key: Any, make: Callable[[], T]) -> T:
         if key not in OPENED:
             OPENED[key] = make()
         return OPENED[key]
+
+
+def refuse_patterns(path: Path) -> None:
+    from models.files.card import find_card
+    from models.files.open import is_of_patterns
+
+    alone = path.suffix == ".safetensors" and not find_card(path).is_file()
+    if alone or (path.suffix == ".ckpt" and is_of_patterns(path)):
+        raise PlayerError(
+            f"{path}: a policy of patterns, or a net without its card; rl=rollout plays by patterns"
+        )
+
+
+def tell_apart(first: Player | RolloutFile, second: Player | RolloutFile) -> tuple[str, str]:
+    """Return the names of two players: of their files, with more where that is the same.
+
+    Two players of one file name have the names of their folders too, and where these are the same
+    as well, the beginnings of their checksums.
+    """
+    ways: list[Callable[[Player | RolloutFile], str]] = [
+        lambda player: player.path.name,
+        lambda player: f"{player.path.parent.name}/{player.path.name}",
+        lambda player: f"{player.path.name} {player.sha256[:8]}",
+    ]
+    names = [(name(first), name(second)) for name in ways]
+    if first == second:
+        return names[0]
+    return next((pair for pair in names if pair[0] != pair[1]), names[-1])
 
 
 def hash_net(path: Path) -> str:

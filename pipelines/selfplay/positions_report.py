@@ -37,6 +37,7 @@ def describe(report: dict[str, Any], output: Path, width: int) -> Iterator[str]:
     seconds = max(1e-3, report["seconds"] - report["seconds_compiling"])
     speed = f"{rate(report['positions'] / seconds)} positions/s"
     yield f"in {clock(report['seconds'])} ({speed}{resumed})"
+    yield f"the nets answered {report['mean_batch']:g} positions at once on average"
     owners = path_beside(output, OWNERS)
     yield f"dataset: {output}"
     yield f"owners:  {owners}"

@@ -2,6 +2,7 @@
 however often it is stopped, and what the script says.
 """
 
+import contextlib
 import json
 import random
 import signal
@@ -19,8 +20,8 @@ from hydra import compose, initialize_config_dir
 from data.base.errors import Mistake
 from data.build.executors import Executor
 from data.build.options import BuildError
-from data.build.report import EARLY, SURPLUS
-from data.build.work_folder import report_path, work_folder
+from data.build.report import CUT_OFF, EARLY, SURPLUS
+from data.build.work_folder import OWNERS, path_beside, report_path, work_folder
 from data.dataset.check import verify
 from data.dataset.exact_owners import exact_owners
 from data.dataset.file import DatasetFile
@@ -34,14 +35,22 @@ from data.game.coords import PASS
 from data.loading.targets import Targets
 from mcts.selfplay.value_data.recipe import draw_turn, kept
 from pipelines import generate_positions
-from pipelines.selfplay.positions_options import read_supply
-from pipelines.selfplay.positions_players import NetPlayer, PlayerError, RolloutFile, hash_one
+from pipelines.selfplay.positions_options import Options, job_of, read_supply
+from pipelines.selfplay.positions_players import (
+    NetPlayer,
+    PlayerError,
+    RolloutFile,
+    hash_one,
+    tell_apart,
+)
 from pipelines.selfplay.positions_report import describe
-from pipelines.selfplay.positions_supply import Course
-from pipelines.shell.configuration import CONF
+from pipelines.selfplay.positions_supply import AT_LEAST, PATIENCE, Quota
+from pipelines.shell.configuration import CONF, plain
+from pipelines.shell.options import read
 from tests.support.builds import Watcher, digest, edited
 from tests.support.selfplay import (
     CORNERS,
+    EVEN,
     ROOT,
     command,
     generate,
@@ -99,11 +108,12 @@ def test_the_first_usable_games_are_kept_and_the_others_are_counted(
     usable = [game.number for game in games if kept(game) is not None]
     assert sorted(numbers_of(DatasetFile(made[0]))) == usable[:GAMES]
     tasks = -(-(usable[GAMES - 1] + 1) // 16)  # of 16 games
-    early = tasks * 16 - sum(number < tasks * 16 for number in usable)
+    unusable = tasks * 16 - sum(number < tasks * 16 for number in usable)
     report = made[1]
-    assert early > 0 and report["dropped"][EARLY]["games"] == early
+    replaced = [report["dropped"][reason]["games"] for reason in (EARLY, CUT_OFF)]
+    assert min(replaced) > 0 and sum(replaced) == unusable
     assert report["dropped"][EARLY]["examples"][0].startswith("selfplay!")
-    surplus = tasks * 16 - early - GAMES
+    surplus = tasks * 16 - unusable - GAMES
     assert report["dropped"].get(SURPLUS, {"games": 0})["games"] == surplus
     assert report["games_seen"] == tasks * 16 and report["games_kept"] == GAMES
     assert json.loads(report_path(made[0]).read_text())["positions"] == GAMES
@@ -175,8 +185,8 @@ def test_other_planes_of_the_same_games(made: tuple[Path, dict[str, Any]], tmp_p
     "options",
     [
         {"executor": Executor(workers=2)},
-        {"numbers": 7},
-        {"numbers": 40, "at_once": 40},
+        {"games_a_task": 7},
+        {"games_a_task": 40, "at_once": 40},
         {"at_once": 1},
     ],
     ids=str,
@@ -206,10 +216,10 @@ def test_other_seeds_players_and_rollouts_give_other_games(
         [{"seed": 2}, {"sl": CORNERS}, {"rl": CORNERS}, {"rl": rollout_file()}, {"temperature": 2}]
     ):
         output = tmp_path / f"{k}.h5"
-        generate(output, games=10, numbers=10, **options)
+        generate(output, games=10, games_a_task=10, **options)
         file = DatasetFile(output)
         assert verify(Rows(file), sample=None).problems == []
-        assert (exact_owners(file) == read_owners(output.with_suffix(".owners.h5"), file)).all()
+        assert (exact_owners(file) == read_owners(path_beside(output, OWNERS), file)).all()
         found.add(digest(output)["games/moves"])
         file.close()
     assert len(found) == 6
@@ -217,7 +227,7 @@ def test_other_seeds_players_and_rollouts_give_other_games(
 
 def test_a_position_may_be_followed_by_a_pass(tmp_path: Path) -> None:
     output = tmp_path / "o.h5"
-    generate(output, games=60, numbers=60, size=3, turns=700)
+    generate(output, games=60, games_a_task=60, size=3, turns=700)
     file = DatasetFile(output)
     assert (read_labels(file, np.arange(len(file)))["move"] == PASS).any()
     assert verify(Rows(file), sample=None).problems == []
@@ -228,7 +238,7 @@ def test_a_position_may_be_followed_by_a_pass(tmp_path: Path) -> None:
 
 def test_a_game_that_was_there_before_is_replaced_too(tmp_path: Path) -> None:
     """The best move always: on 3x3 only the random moves tell games apart."""
-    report = generate(tmp_path / "o.h5", games=12, numbers=8, size=3, turns=120, temperature=0)
+    report = generate(tmp_path / "o.h5", games=12, games_a_task=8, size=3, turns=120, temperature=0)
     file = DatasetFile(tmp_path / "o.h5")
     assert report["dropped"]["duplicate"]["games"] > 0 and report["games_kept"] == 12
     assert len(np.unique(file.games["identity"][:])) == 12
@@ -236,8 +246,10 @@ def test_a_game_that_was_there_before_is_replaced_too(tmp_path: Path) -> None:
 
 
 def test_a_recipe_that_never_gives_enough_ends_with_one_line(tmp_path: Path) -> None:
-    options = {"games": 30, "numbers": 400, "size": 2, "turns": 90, "temperature": 0}
-    with pytest.raises(BuildError, match=r"games are not enough: .* smaller turns="):
+    options = {"games": 30, "games_a_task": 400, "size": 2, "turns": 90, "temperature": 0}
+    with pytest.raises(
+        BuildError, match=r"only \d+ of 1,\d00 games can be kept: .* smaller turns="
+    ):
         generate(tmp_path / "o.h5", **options, at_once=400)
     assert not (tmp_path / "o.h5").exists()
 
@@ -247,18 +259,52 @@ def test_tasks_are_handed_out_until_enough_will_be_usable(tmp_path: Path) -> Non
         def games(self, part: int) -> Path:
             return tmp_path / str(part)
 
-    course = Course(make_job(), Folder(), numbers=10, wanted=40, most=1000)  # type: ignore[arg-type]
-    tasks = course.tasks()
+    quota = Quota(make_job(), Folder(), games_a_task=10, wanted=40)  # type: ignore[arg-type]
+    tasks = quota.tasks()
     first = [next(tasks) for _ in range(5)]
     assert [(task.first, task.stop) for task in first if task] == [
         (0, 10), (10, 20), (20, 30), (30, 40),
     ]  # fmt: skip
     assert first[4] is None, "as many as are wanted are in work"
-    course.take({"games": 5, "rejects": 5})
+    quota.take({"games": 5, "rejects": 5})
     assert sum(next(tasks) is not None for _ in range(8)) == 4, "half of them are usable"
-    while course.played < course.handed_out:
-        course.take({"games": 5, "rejects": 5})
-    assert list(tasks) == [] and course.usable >= 40
+    while quota.played < quota.handed_out:
+        quota.take({"games": 5, "rejects": 5})
+    assert list(tasks) == [] and quota.usable >= 40
+
+
+def test_a_hopeless_recipe_is_given_up_however_many_games_are_wanted(tmp_path: Path) -> None:
+    quota = Quota(make_job(), None, games_a_task=10, wanted=100_000)  # type: ignore[arg-type]
+    quota.take({"games": 0, "rejects": AT_LEAST})
+    quota.check(0)
+    quota.take({"games": 100, "rejects": 1})
+    quota.check(quota.usable)
+    quota.take({"games": 0, "rejects": 100 * PATIENCE})
+    with pytest.raises(BuildError, match=r"only 100 of 3,101 games"):
+        quota.check(quota.usable)
+
+
+def test_games_that_are_cut_off_are_replaced_and_counted(tmp_path: Path) -> None:
+    output = tmp_path / "o.h5"
+    report = generate(output, games=30, games_a_task=60, most_turns=32)
+    file = DatasetFile(output)
+    assert np.diff(file.games["offset"][:]).max() <= 32
+    cut = report["dropped"][CUT_OFF]["games"]
+    assert report["endings"]["too long"] == cut > 0
+    assert sum(report["endings"].values()) == report["games_seen"]
+    games = played(make_job(most_turns=32), report["games_seen"])
+    assert {games[number].ending for number in numbers_of(file)} == {"two passes"}
+
+
+@pytest.mark.parametrize(("at_once", "least", "most"), [(1, 1, 1), (8, 5, 8)])
+def test_the_report_tells_how_full_the_batches_were(
+    tmp_path: Path, at_once: int, least: float, most: float
+) -> None:
+    report = generate(tmp_path / "o.h5", games=20, games_a_task=32, at_once=at_once)
+    assert least <= report["mean_batch"] <= most
+    assert f"answered {report['mean_batch']:g} positions at once" in "\n".join(
+        describe(report, tmp_path / "o.h5", 80)
+    )
 
 
 # --- stopped, finished, refused
@@ -326,7 +372,111 @@ def test_a_finished_file_is_left_alone(tmp_path: Path) -> None:
     owners.unlink()
     generate(output, watcher=watcher, games=10)
     assert digest_of_owners(owners) == content
-    assert any("o.owners.h5 is gone or has changed; it is made again" in s for s in watcher.said)
+    assert any("o.owners.h5 is gone; it is made again" in s for s in watcher.said)
+
+
+@pytest.mark.parametrize("first", [20, 60])
+def test_a_stopped_run_goes_on_with_another_number_of_games(
+    made: tuple[Path, dict[str, Any]], tmp_path: Path, first: int
+) -> None:
+    output = tmp_path / "o.h5"
+    with pytest.raises(Stopped):
+        generate(output, watcher=Stopper(3), games=first)
+    assert len(list(work_folder(output).glob("games*.h5"))) > 1
+    watcher = Watcher()
+    assert generate(output, watcher=watcher, games=GAMES)["resumed"]
+    assert any("going on" in text for text in watcher.said)
+    assert digest(output) == digest(made[0])
+
+
+# --- the file of owners
+
+
+@pytest.mark.parametrize(
+    ("output", "owners"),
+    [
+        ("kgs.h5", "kgs.owners.h5"),
+        ("kgs", "kgs.owners.h5"),
+        ("self.s1", "self.s1.owners.h5"),
+        ("a.hdf5", "a.hdf5.owners.h5"),
+        ("x.owners.h5", "x.owners.owners.h5"),
+    ],
+)
+def test_names_of_owners(output: str, owners: str) -> None:
+    assert path_beside(Path("there") / output, OWNERS) == Path("there") / owners
+
+
+def test_owners_of_another_dataset_are_not_replaced(tmp_path: Path) -> None:
+    generate(tmp_path / "kgs.h5", games=5)
+    owners = tmp_path / "kgs.owners.h5"
+    content = owners.read_bytes()
+    with pytest.raises(BuildError, match=r"kgs.owners.h5 is there already .* overwrite=true"):
+        generate(tmp_path / "kgs", games=5, seed=2)
+    assert owners.read_bytes() == content and not (tmp_path / "kgs").exists()
+    assert not work_folder(tmp_path / "kgs").exists()
+    generate(tmp_path / "kgs", games=5, seed=2, overwrite=True)
+    with pytest.raises(BuildError, match=r"kgs.owners.h5 does not hold the owners of kgs.h5"):
+        generate(tmp_path / "kgs.h5", games=5)
+    owners.unlink()
+    generate(tmp_path / "kgs.h5", games=5)
+    assert len(read_owners(owners, DatasetFile(tmp_path / "kgs.h5"))) == 5
+
+
+def test_any_other_file_by_the_name_of_the_owners_is_left_alone(tmp_path: Path) -> None:
+    owners = tmp_path / "o.owners.h5"
+    owners.write_bytes(b"hours of work")
+    with pytest.raises(BuildError, match="belongs to something else"):
+        generate(tmp_path / "o.h5", games=5)
+    assert owners.read_bytes() == b"hours of work"
+
+
+def test_owners_that_appear_while_games_are_played_are_left_alone(tmp_path: Path) -> None:
+    class Other(Watcher):
+        def begin(self, what: str, total: int | None, unit: str) -> None:
+            super().begin(what, total, unit)
+            (tmp_path / "o.owners.h5").write_bytes(b"of another run")
+
+    with pytest.raises(BuildError, match="belongs to something else"):
+        generate(tmp_path / "o.h5", watcher=Other(), games=5)
+    assert (tmp_path / "o.owners.h5").read_bytes() == b"of another run"
+    (tmp_path / "o.owners.h5").unlink()
+    assert generate(tmp_path / "o.h5", games=5)["resumed"]
+
+
+def test_owners_alone_are_replaced_by_the_same_recipe(tmp_path: Path) -> None:
+    generate(tmp_path / "o.h5", games=5)
+    (tmp_path / "o.h5").unlink()
+    generate(tmp_path / "o.h5", games=5)
+    with pytest.raises(BuildError, match="belongs to something else"):
+        (tmp_path / "o.h5").unlink()
+        generate(tmp_path / "o.h5", games=6)
+
+
+@pytest.mark.parametrize("renames", [0, 1, 2, 3])
+def test_overwriting_that_stops_between_the_renames_leaves_no_wrong_pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: int
+) -> None:
+    output, old, new = tmp_path / "o.h5", {"games": 5}, {"games": 6, "seed": 2}
+    generate(output, **old)
+    replace, left = Path.replace, renames
+
+    def stopping(self: Path, target: Path) -> Path:
+        nonlocal left
+        if self.parent == work_folder(output) and target.parent == tmp_path:
+            left -= 1
+            if left < 0:
+                raise Stopped
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", stopping)
+        with contextlib.suppress(Stopped):
+            generate(output, **new, overwrite=True)
+    first, second = (old, new) if renames == 0 else (new, old)
+    with pytest.raises(BuildError, match="was made from something else"):
+        generate(output, **second)
+    generate(output, **first)
+    assert len(read_owners(path_beside(output, OWNERS), DatasetFile(output))) == first["games"]
 
 
 def test_a_player_is_opened_once_and_another_file_in_its_place_is_refused(tmp_path: Path) -> None:
@@ -336,9 +486,61 @@ def test_a_player_is_opened_once_and_another_file_in_its_place_is_refused(tmp_pa
     assert player.open() is player.open() is RolloutFile(path, hash_one(path), 5, 1.0).open()
     path.write_bytes(b"another")
     assert player.open(), "it is open already"
-    for late in (RolloutFile(path, player.sha256, 7), NetPlayer(path, player.sha256)):
+    for late in (
+        RolloutFile(path, player.sha256, 7),
+        NetPlayer(path, player.sha256, "fp32", "cpu"),
+    ):
         with pytest.raises(PlayerError, match="another file than when the work began"):
             late.open()
+
+
+def test_a_net_is_told_from_another_file_of_it_and_from_rollouts() -> None:
+    folder = ROOT / "models" / "pretrained"
+    files = [f"sl={folder / 'policy.int8.onnx'}", f"rl={folder / 'policy.safetensors'}"]
+    two = job_of(read(Options, plain(composed("output=o.h5", *files))))
+    assert two.recipe.rl == 1 and two.sl.sha256 == two.rl.sha256
+    card = f"sl={folder / 'policy.json'}"
+    same = job_of(read(Options, plain(composed("output=o.h5", card))))
+    assert same.recipe.rl == 0 and same.rl == same.sl
+    words = [card, "rl=rollout", f"rollout={folder / 'policy.json'}"]
+    wrong = job_of(read(Options, plain(composed("output=o.h5", *words))))
+    assert isinstance(wrong.rl, RolloutFile) and wrong.recipe.rl == 1
+    with pytest.raises(Mistake, match=r"policy.json"):
+        wrong.rl.open()
+
+
+def test_engine_and_device_are_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    import models.answering.open as door
+
+    path = ROOT / "models" / "pretrained" / "policy.json"
+    here = NetPlayer.of(path, "auto", "cpu", 1)
+    assert (here.engine, here.device) == ("int8", "cpu")
+    assert here.open().face.name == door.open_net(path, device="cpu").face.name
+    monkeypatch.setattr(door, "can_run_onnx", lambda: False)
+    there = NetPlayer.of(path, "auto", "cpu", 1)
+    assert there.engine in ("bf16", "fp32")
+    first, second = (make_job(sl=player) for player in (here, there))
+    assert first.describe()["sl_engine"] == "int8 on cpu" != second.describe()["sl_engine"]
+    assert NetPlayer.of(path, "fp32", "cuda", 1).device == "cuda", "a name is taken as it is"
+
+
+def test_games_take_turns_where_a_gpu_answers() -> None:
+    cpu, gpu = (NetPlayer(Path("a"), "0", "fp32", device) for device in ("cpu", "cuda:1"))
+    assert make_job(sl=cpu).crews == make_job(sl=EVEN).crews == 1
+    assert make_job(sl=gpu).crews == make_job(sl=cpu, rl=gpu).crews == 2
+
+
+def test_players_of_one_file_name_are_told_apart() -> None:
+    def net(path: str, digit: str) -> NetPlayer:
+        return NetPlayer(Path(path), digit * 64, "fp32", "cpu")
+
+    one = net("/nets/a/policy.json", "1")
+    assert tell_apart(one, net("/nets/a/rl.json", "2")) == ("policy.json", "rl.json")
+    assert tell_apart(one, net("/nets/b/policy.json", "2")) == ("a/policy.json", "b/policy.json")
+    assert tell_apart(one, net("/more/a/policy.json", "2")) == (
+        "policy.json 11111111", "policy.json 22222222",
+    )  # fmt: skip
+    assert tell_apart(one, one) == ("policy.json", "policy.json")
 
 
 # --- the script
@@ -413,8 +615,6 @@ def test_mistakes_are_one_line(
 ) -> None:
     sl = [] if any(word.startswith("sl=") for word in words) else [f"sl={nets['sl']}"]
     with pytest.raises(Mistake) as refused:
-        from pipelines.shell.configuration import plain
-
         cfg = composed(f"output={tmp_path / 'o.h5'}", "size=5", "executor.workers=1", *sl, *words)
         read_supply(plain(cfg))
     assert message in str(refused.value) and "\n" not in str(refused.value)
@@ -422,8 +622,9 @@ def test_mistakes_are_one_line(
 
 def test_the_report_names_what_was_replaced(made: tuple[Path, dict[str, Any]]) -> None:
     lines = list(describe(made[1], made[0], 80))
-    early = made[1]["dropped"][EARLY]["games"]
-    assert lines[0] == f"Replaced: {early} game{'s' * (early != 1)}"
+    replaced = sum(made[1]["dropped"][reason]["games"] for reason in (EARLY, CUT_OFF))
+    assert lines[0] == f"Replaced: {replaced} games"
+    assert sum(reason in line for line in lines for reason in (EARLY, CUT_OFF)) == 2
     assert not any(SURPLUS in line for line in lines)
     assert any(line.startswith("40 positions of ") for line in lines)
 

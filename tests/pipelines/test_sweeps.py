@@ -107,6 +107,7 @@ def test_a_failed_job_hides_no_other_and_is_tried_again(tmp_path: Path, dataset:
     assert 120 < minutes < 122 and speed == pytest.approx(640 / (60 * minutes))  # of all sessions
 
 
+@pytest.mark.slow
 def test_a_sweep_stopped_in_the_middle_ends_as_an_unbroken_one(
     tmp_path: Path, dataset: Path
 ) -> None:
@@ -303,6 +304,7 @@ def test_jobs_side_by_side_learn_what_they_learn_one_after_the_other(
     assert results[1] == [(job, pytest.approx(loss, abs=2e-3)) for job, loss in results[0]]
 
 
+@pytest.mark.slow
 def test_optuna_looks_for_the_best_and_goes_on_with_the_same_trials(
     tmp_path: Path, dataset: Path
 ) -> None:

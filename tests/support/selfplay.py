@@ -16,9 +16,9 @@ from data.features.evaluation import Evaluator
 from mcts.search.fakes import FakePolicy
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import PlayedGame, Rules
-from pipelines.selfplay.positions import Job, play
+from pipelines.selfplay.positions import Job, open_engine, play
 from pipelines.selfplay.positions_players import RolloutFile
-from pipelines.selfplay.positions_supply import Played
+from pipelines.selfplay.positions_supply import SelfPlaySupply
 from tests.support.builds import Watcher
 from tests.support.paths import ROOT
 
@@ -32,6 +32,10 @@ class FakePlayer:
     name: str = "even"
     sha256: str = "0" * 64
     chances: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def path(self) -> Path:
+        return Path(self.name)
 
     def open(self) -> Evaluator:
         return FakePolicy(dict(self.chances))
@@ -48,22 +52,22 @@ def rollout_file(size: int = 5) -> RolloutFile:
 def make_job(size: int = 5, **options: Any) -> Job:
     rules = Rules(size, options.pop("komi", 7.5), most_turns=options.pop("most_turns", 0))
     choice = Choice(temperature=options.pop("temperature", 1.0))
-    labels = GameOptions(validation=0.2, test=0.1, passes=True)
+    game_options = GameOptions(validation=0.2, test=0.1, passes=True)
     sl = options.pop("sl", EVEN)
     given = {"rl": sl, "turns": 450, "seed": 1, "at_once": 8, **options}
-    return Job(rules, sl, choice=choice, labels=labels, **given)
+    return Job(rules, sl, choice=choice, game_options=game_options, **given)
 
 
 def make_supply(
     output: Path,
     *,
     games: int = 40,
-    numbers: int = 16,
+    games_a_task: int = 16,
     executor: Executor | None = None,
     overwrite: bool = False,
     features: Any = None,
     **job: Any,
-) -> Played:
+) -> SelfPlaySupply:
     made = make_job(**job)
     more = {} if features is None else {"features": features}
     file = FileOptions(
@@ -75,7 +79,7 @@ def make_supply(
         executor=executor or Executor(workers=1),
         **more,
     )
-    return Played(file, made, games, numbers)
+    return SelfPlaySupply(file, made, games, games_a_task)
 
 
 def generate(output: Path, watcher: Any = None, **options: Any) -> dict[str, Any]:
@@ -85,7 +89,7 @@ def generate(output: Path, watcher: Any = None, **options: Any) -> dict[str, Any
 
 def played(job: Job, count: int) -> list[PlayedGame]:
     """The first games, in the order of their numbers."""
-    return sorted(play(job, range(count)), key=lambda game: game.number)
+    return sorted(play(job, range(count), open_engine(job, count)), key=lambda game: game.number)
 
 
 def command(output: Path, workers: int, games: int) -> list[str]:

@@ -1,6 +1,6 @@
 """`TreeGames`: many games at once, each with a search of its own, as AlphaZero learns from.
 
-    games = TreeGames([net], Rules(size=9), SearchParams(lam=0, ...), simulations=64)
+    games = TreeGames([net], Rules(size=9), SearchParams(lam=0, ...), Thinking(simulations=64))
     for game in games.play(assignments):
         game.visits, game.values ...
 
@@ -64,7 +64,11 @@ class TreeGames:
         crews: int = 1,
         seed: int = 1,
     ):
-        """Raises `Mistake` for players without values, and for searches with rollouts."""
+        """Raises `Mistake` for players without values, and for searches that are not done here.
+
+        Of `params` these count: c_puct, n_vl, beta, selection, fpu, fpu_reduction, pass_prior,
+        noise, noise_alpha, keep_tree and symmetry. A leaf grows at its first visit.
+        """
         self.load = Load()
         self.crews = [
             TreeCrew(
@@ -185,6 +189,11 @@ def check_search(players: Sequence[Evaluator], params: SearchParams) -> None:
         raise Mistake(
             f"search parameter lam={params.lam}: many games at once are searched by values alone, "
             "with lam=0 (search=zero)"
+        )
+    if params.symmetry == "mean":
+        raise Mistake(
+            "search parameter symmetry=mean: many games at once ask a net once for each leaf; "
+            "random or none is possible"
         )
     for player in players:
         if VALUE not in player.face.answers:

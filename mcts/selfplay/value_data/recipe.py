@@ -7,8 +7,9 @@
     the position after move U is kept           with the result of the game, and no other is
 
 Positions of one game share their result, and a value net learns them by heart; so it gets one of
-each game. Everything here follows from the seed and the number of a game. `kept` says which games
-have such a position at all.
+each game. Everything here follows from the seed and the number of a game. Two kinds of games are
+not kept: those that were over before that position, and those that were cut off, as nobody knows
+how they would have ended. `kept` tells.
 """
 
 from dataclasses import dataclass
@@ -16,15 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from data.base.errors import Mistake
-from data.build.report import EARLY
+from data.build.report import CUT_OFF, EARLY
 from data.game.coords import MAX_SIZE
 from data.records.metadata import PROGRAM
 from data.records.record import GameRecord, Rejected
-from mcts.selfplay.games import Assignment, PlayedGame, Rules
+from mcts.selfplay.games import TOO_LONG, Assignment, PlayedGame, Rules
 
 TURNS = 450  # the largest U on 19x19, of the paper
 DRAWS = 0x55  # keeps the draws of U apart from the draws of the game, which have the same seed
-RULES = "Tromp-Taylor"  # how self-play counts: area, all stones alive
+# Published rules that count area, by what they say of ko. Suicide is never legal here.
+RULES_OF_KO = {"positional": "Tromp-Taylor", "situational": "New Zealand", "simple": "Chinese"}
 
 
 @dataclass(frozen=True)
@@ -91,33 +93,37 @@ def random_turn(assignment: Assignment) -> int:
 
 
 def kept(game: PlayedGame) -> Kept | None:
-    """The position after the random move; None if the game was over by then."""
+    """Return the position after the random move.
+
+    None if the game was over by then, or was cut off.
+    """
     ply = random_turn(game.assignment)
-    if len(game.moves) <= ply:
+    if len(game.moves) <= ply or game.ending == TOO_LONG:
         return None
     colour = int(game.colours[ply])
     return Kept(ply, colour, colour * game.winner, game.owner * np.int8(colour))
 
 
 def to_record(
-    game: PlayedGame, names: tuple[str, str], source: str, event: str
+    game: PlayedGame, names: tuple[str, str], source: str, event: str, ko: str
 ) -> GameRecord | Rejected:
-    """The game as a dataset keeps it, with one row, or why it has none.
+    """Return the game as a dataset keeps it, with one row, or why it has none.
 
     `names` are those of the policies before and after the random move. Both colours are played by
-    the same ones.
+    the same ones. `ko` is that of the game's `Rules`.
     """
     where = f"{source}!{game.number}"
     if (position := kept(game)) is None:
-        over = f"{len(game.moves)} turns, U is {random_turn(game.assignment)}"
-        return Rejected(EARLY, over, where)
+        ply = random_turn(game.assignment)
+        over = f"{len(game.moves)} turns, U is {ply}"
+        return Rejected(EARLY if len(game.moves) <= ply else CUT_OFF, over, where)
     name = " then ".join(dict.fromkeys(names))
     return GameRecord(
         size=game.size,
         moves=game.moves,
         colours=game.colours,
         komi=game.komi,
-        rules=RULES,
+        rules=RULES_OF_KO[ko],
         result=game.result,
         winner=game.winner,
         black_name=name,

@@ -1,11 +1,12 @@
 """Games whose last part is a rollout: the policy of patterns plays on after the random move.
 
     players = [sl, Passer()]                    and a recipe with rl=1
-    game = RolloutEnds(policy, seed).finish(game)
+    game = RolloutEnds(policy, rules, seed).finish(game)
 
 `PolicyGames` plays up to the random move; then `Passer` passes for both sides, which costs no net
 an answer. `RolloutEnds` replaces the two passes by one rollout, whose moves the game keeps. Like
-any rollout it knows simple ko only, and a game may be longer than the rules of the others allow.
+any rollout it knows simple ko only. A game that comes out longer than the rules allow counts as too
+long, although all its moves are there.
 """
 
 from dataclasses import replace
@@ -18,7 +19,7 @@ from data.game.board_kernels import new_boards
 from data.game.coords import MAX_SIZE, MIN_SIZE, PASS
 from data.records.replay_kernels import Moves, replay_to
 from mcts.rollouts.policy import Recorder, RolloutPolicy
-from mcts.selfplay.games import PASSES, TOO_LONG, PlayedGame, result_of
+from mcts.selfplay.games import PASSES, TOO_LONG, PlayedGame, Rules, result_of
 from mcts.selfplay.value_data.recipe import random_turn
 
 DRAWS = 0x0E  # keeps the draws of rollouts apart from the draws of the game
@@ -40,9 +41,9 @@ class Passer:
 class RolloutEnds:
     """Plays games to their ends; for one thread."""
 
-    def __init__(self, policy: RolloutPolicy, seed: int):
+    def __init__(self, policy: RolloutPolicy, rules: Rules, seed: int):
         self.recorder = Recorder(policy)
-        self.seed = seed
+        self.limit, self.seed = rules.limit, seed
         self.boards = new_boards(1, policy.size)
         self.none = tuple(np.zeros(0, dtype) for dtype in (np.int16, np.int16, np.int8))
 
@@ -58,6 +59,7 @@ class RolloutEnds:
         moves, balance, owner = self.recorder.play(self.boards, last, self.state(game.number))
         colours = int(game.colours[ply]) * (1 - 2 * (np.arange(len(moves)) % 2))
         score, winner = result_of(balance, game.komi)
+        over = len(moves) > 1 and bool((moves[-2:] == PASS).all())
         chosen_by = np.full(len(moves), game.assignment.players[0])
         return replace(
             game,
@@ -65,7 +67,7 @@ class RolloutEnds:
             colours=np.concatenate([begun.colours, colours.astype(np.int8)]),
             chosen_by=np.concatenate([game.chosen_by[:ply], chosen_by.astype(np.int8)]),
             values=np.full(ply + len(moves), np.nan, np.float32),
-            ending=PASSES if (moves[-2:] == PASS).all() and len(moves) > 1 else TOO_LONG,
+            ending=PASSES if over and ply + len(moves) <= self.limit else TOO_LONG,
             score=score,
             winner=winner,
             owner=owner,

@@ -7,7 +7,7 @@ import pytest
 
 from data.build import report
 from data.build.options import ValueOptions
-from data.build.read import teaches_value
+from data.build.games_part import teaches_value
 from data.records.filters import REASONS, RESULT_KINDS, FilterError, Filters, refusal, result_kind
 from data.records.record import GameRecord
 

@@ -65,3 +65,16 @@ def test_other_files_are_refused_in_one_line(tmp_path):
         with pytest.raises(Mistake, match="not a readable part of games") as raised:
             read_games(path)
         assert "\n" not in str(raised.value)
+
+
+def test_games_that_differ_in_kind_are_refused(tmp_path):
+    other = [dataclasses.replace(games_without_search()[0], size=7)]
+    with pytest.raises(Mistake, match="different sizes"):
+        write_games(tmp_path / "part.h5", games_without_search() + other, {})
+    with pytest.raises(Mistake, match="without a search"):
+        write_games(tmp_path / "part.h5", [*games_with_search(), replaced(games_with_search())], {})
+    assert not list(tmp_path.iterdir())
+
+
+def replaced(games):
+    return dataclasses.replace(games[0], visits=None)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from data.base.errors import Mistake
-from data.build.report import EARLY
+from data.build.report import CUT_OFF, EARLY
 from data.game.board import Board
 from data.game.coords import BLACK, PASS
 from data.records.record import Rejected
 from data.records.replay import row_plies
 from mcts.rollouts.policy import RolloutPolicy
 from mcts.search.fakes import FakePolicy
-from mcts.selfplay.games import RANDOM, PlayedGame, Rules
+from mcts.selfplay.games import KO_RULES, PASSES, RANDOM, TOO_LONG, PlayedGame, Rules
 from mcts.selfplay.policy_games import PolicyGames
 from mcts.selfplay.value_data.recipe import Recipe, draw_turn, kept, random_turn, scaled, to_record
 from mcts.selfplay.value_data.rollout_ends import Passer, RolloutEnds
@@ -104,7 +104,8 @@ def test_one_position_a_game_with_the_result_of_the_player_to_move() -> None:
     for game in play(60):
         position = kept(game)
         if position is None:
-            assert len(game.moves) <= random_turn(game.assignment)
+            early = len(game.moves) <= random_turn(game.assignment)
+            assert early or game.ending == TOO_LONG
             continue
         before, after = board_at(game, position.ply), board_at(game)
         assert position.ply == random_turn(game.assignment)
@@ -112,7 +113,7 @@ def test_one_position_a_game_with_the_result_of_the_player_to_move() -> None:
         black_lead = after.score()
         assert position.outcome == (1 if (black_lead > 0) == (before.to_play == BLACK) else -1)
         assert position.owner.sum() * position.to_play - game.komi == game.score == black_lead
-        record = to_record(game, ("a", "b"), "here", "event")
+        record = to_record(game, ("a", "b"), "here", "event", "positional")
         assert not isinstance(record, Rejected)
         assert row_plies(record, passes=True).tolist() == [position.ply]
         assert record.winner * position.to_play == position.outcome
@@ -126,27 +127,43 @@ def test_a_game_that_is_over_before_its_position_is_refused_with_a_reason() -> N
     ply = random_turn(game.assignment)
     for moves in (ply, ply - 1):
         short = replace(game, moves=game.moves[:moves], colours=game.colours[:moves])
-        record = to_record(short, ("a", "a"), "here", "event")
+        record = to_record(short, ("a", "a"), "here", "event", "positional")
         assert kept(short) is None and isinstance(record, Rejected)
         assert (record.reason, record.source) == (EARLY, f"here!{game.number}")
     reached = replace(game, moves=game.moves[: ply + 1], colours=game.colours[: ply + 1])
     assert kept(reached) is not None
 
 
+def test_a_game_that_was_cut_off_is_refused_because_its_result_is_not_known() -> None:
+    game = next(game for game in play(60) if kept(game) is not None)
+    cut = replace(game, ending=TOO_LONG)
+    record = to_record(cut, ("a", "a"), "here", "event", "positional")
+    assert kept(cut) is None and isinstance(record, Rejected)
+    assert (record.reason, record.source) == (CUT_OFF, f"here!{game.number}")
+
+
+def test_the_rules_of_a_record_are_named_after_its_ko() -> None:
+    game = next(game for game in play(60) if kept(game) is not None)
+    records = [to_record(game, ("a", "a"), "here", "event", ko) for ko in KO_RULES]
+    names = {ko: record.rules for ko, record in zip(KO_RULES, records, strict=True)}  # type: ignore[union-attr]
+    assert names["positional"] == "Tromp-Taylor" and names["simple"] == "Chinese"
+    assert len(set(names.values())) == len(KO_RULES)
+
+
 # --- rollouts as the rest of a game
 
 
-def finished(count: int = 40) -> tuple[list[PlayedGame], list[PlayedGame]]:
+def finished(count: int = 40, most_turns: int = 0) -> tuple[list[PlayedGame], list[PlayedGame]]:
     """Games that pass after move U, and the same with rollouts there."""
     games = play(count, rl=1, players=[FakePolicy(), Passer()])
-    ends = RolloutEnds(RolloutPolicy.load(WEIGHTS, 5), seed=3)
+    ends = RolloutEnds(RolloutPolicy.load(WEIGHTS, 5), Rules(5, most_turns=most_turns), seed=3)
     return games, [ends.finish(game) for game in games]
 
 
 def test_a_rollout_follows_the_random_move_and_is_counted_as_the_board_counts() -> None:
     nets = play(40, rl=1)
     ended = 0
-    for passed, game, by_net in zip(*finished(), nets, strict=True):
+    for passed, game, by_net in zip(*finished(most_turns=200), nets, strict=True):
         ply = random_turn(game.assignment)
         assert game.moves[:ply].tolist() == by_net.moves[:ply].tolist()
         if len(passed.moves) <= ply:
@@ -163,11 +180,19 @@ def test_a_rollout_follows_the_random_move_and_is_counted_as_the_board_counts() 
 
 def test_a_rollout_depends_on_the_seed_and_the_number_of_its_game_alone() -> None:
     games, first = finished()
-    ends = RolloutEnds(RolloutPolicy.load(WEIGHTS, 5), seed=3)
+    ends = RolloutEnds(RolloutPolicy.load(WEIGHTS, 5), Rules(5), seed=3)
     again = [ends.finish(game) for game in reversed(games)][::-1]
-    other = RolloutEnds(RolloutPolicy.load(WEIGHTS, 5), seed=4)
+    other = RolloutEnds(RolloutPolicy.load(WEIGHTS, 5), Rules(5), seed=4)
     assert [game.moves.tolist() for game in again] == [game.moves.tolist() for game in first]
     assert any(
         other.finish(game).moves.tolist() != expected.moves.tolist()
         for game, expected in zip(games, first, strict=True)
     )
+
+
+def test_a_rollout_that_makes_its_game_longer_than_the_rules_allow_is_cut_off() -> None:
+    _, games = finished(most_turns=45)
+    long = {game.number for game in games if len(game.moves) > 45}
+    assert 5 < len(long) < len(games) - 5
+    assert {game.number for game in games if game.ending == TOO_LONG} == long
+    assert {game.ending for game in finished(most_turns=200)[1]} == {PASSES}
