@@ -1,7 +1,7 @@
 """`LiveEngine`: answers of a net that goes on learning.
 
     engine = LiveEngine(net, card, precision="bf16", threads=2)
-    engine.take(net)                 the weights of now; the net learns on, the engine does not
+    engine.take(net)                 copies the weights; the net learns on, the engine does not
 
 The engine computes with ordinary layers and folded norms, as every `TorchEngine` does. `take`
 writes the new weights into them, which costs as much as reading the weights once.

@@ -70,7 +70,7 @@ class Experience:
 
 
 class Play(Protocol):
-    """Plays games with the module's net. Its answers depend on the weights and the number alone."""
+    """Plays games with the module's net: the same ones for the same weights and the same number."""
 
     def experience(self, update: int) -> Experience:
         """Play the games of an update."""

@@ -40,6 +40,9 @@ def won(axes: Any, history: Sequence[Row], rows: Sequence[Row]) -> None:
     axes.fill_between(steps, low, high, color=COLOURS[0], alpha=0.15, lw=0)
     text = f"against the start: {rate[-1]:.1f}% ({low[-1]:.0f} to {high[-1]:.0f}) at the end"
     axes.plot(steps, rate, "o-", color=COLOURS[0], lw=2, ms=4, label=text)
+    at_play = [100 * row["play_rate"] for row in rows]
+    label = f"at the temperature of play: {at_play[-1]:.1f}% at the end"
+    axes.plot(steps, at_play, "o:", color=COLOURS[1], lw=1.5, ms=3, label=label)
     line(axes, history, "train/win_rate", GREY, "against former selves, while learning", scale=100)
     axes.set_ylabel("won, %")
     axes.set_ylim(-3, 103)

@@ -33,15 +33,14 @@ class Openers:
         self, opener: Evaluator, rules: Rules, options: ReinforceOptions, openings: Openings
     ):
         self.pairs = options.evaluate.games // 2
-        found: dict[bytes, tuple[GameRecord, Board]] = {}
+        chosen: list[tuple[GameRecord, Board]] = []
         for turns in lengths(options.evaluate.opening, rules.size):
             count, seed = TRIES * self.pairs, options.seed + 2
-            for record in play_openings(opener, rules, openings, turns, count, seed):
-                board = replay(record, len(record.moves), rules.komi, rules.ko)[0]
-                found.setdefault(canonical(board), (record, board))
-            if len(found) >= self.pairs:
+            played = play_openings(opener, rules, openings, turns, count, seed)
+            # of one length: a longer one may be a shorter one with the best move behind it
+            chosen = max(chosen, distinct(played, rules)[: self.pairs], key=len)
+            if len(chosen) == self.pairs:
                 break
-        chosen = list(found.values())[: self.pairs]
         self.records = [record for record, _ in chosen]
         self.starts = Starts.of([board for _, board in chosen])
         if len(chosen) < self.pairs and options.evaluate.temperature == 0:
@@ -82,6 +81,15 @@ def play_openings(
     assignments = (Assignment(n, start=n % len(openings)) for n in range(count))
     played = sorted(games.play(assignments), key=lambda game: game.number)
     return [after(openings.records[one.assignment.start], one) for one in played]
+
+
+def distinct(records: list[GameRecord], rules: Rules) -> list[tuple[GameRecord, Board]]:
+    """Return the records with their last positions, one of all that lead to images of one."""
+    found: dict[bytes, tuple[GameRecord, Board]] = {}
+    for record in records:
+        board = replay(record, len(record.moves), rules.komi, rules.ko)[0]
+        found.setdefault(canonical(board), (record, board))
+    return list(found.values())
 
 
 def after(record: GameRecord, game: PlayedGame) -> GameRecord:
