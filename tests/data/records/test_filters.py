@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from data.build import report
-from data.build.options import ValueOptions
 from data.build.games_part import teaches_value
+from data.build.options import ValueOptions
 from data.records.filters import REASONS, RESULT_KINDS, FilterError, Filters, refusal, result_kind
 from data.records.record import GameRecord
 
