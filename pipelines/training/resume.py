@@ -80,8 +80,8 @@ def check_fixed(cfg: DictConfig, saved: DictConfig, override: str, fixed: Collec
     was = OmegaConf.select(saved, key)
     if key.partition(".")[0] in fixed and OmegaConf.select(cfg, key) != was:
         raise TrainingError(
-            f"{override.lstrip('+')}: a run that goes on keeps its {key} ({was}); begin another run with "
-            "start=<this run>/checkpoints/last.ckpt"
+            f"{override.lstrip('+')}: a run that goes on keeps its {key} ({was}); begin another "
+            "run with start=<this run>/checkpoints/last.ckpt"
         )
 
 
