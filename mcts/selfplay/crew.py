@@ -42,6 +42,7 @@ from mcts.selfplay.slots_kernels import (
     RUNNING,
     SITUATIONAL,
     RuleBook,
+    count_waiting,
 )
 from mcts.selfplay.starts import Starts
 from mcts.tree.tree import KO_RULES
@@ -57,28 +58,35 @@ class Question:
     positions: Positions
 
 
-class Crew:
-    def __init__(
-        self,
-        players: Sequence[Evaluator],
-        rules: Rules,
-        choice: Choice,
-        starts: Starts,
-        slots: int,
-        seed: int,
-    ):
-        """Raises `Mistake` for players who can't play by these rules."""
-        for player in players:
-            check_player(player, rules)
-        if starts.size != rules.size:
+@dataclass(frozen=True)
+class Setting:
+    """What all games of an engine have in common. Raises `Mistake` for what does not fit."""
+
+    players: Sequence[Evaluator]
+    rules: Rules
+    choice: Choice
+    starts: Starts
+    seed: int
+
+    def __post_init__(self) -> None:
+        for player in self.players:
+            check_player(player, self.rules)
+        if self.starts.size != self.rules.size:
             raise Mistake(
-                f"games are on {rules.size}x{rules.size}, a position to begin with is on "
-                f"{starts.size}x{starts.size}"
+                f"games are on {self.rules.size}x{self.rules.size}, a position to begin with is on "
+                f"{self.starts.size}x{self.starts.size}"
             )
+
+
+class Crew:
+    def __init__(self, setting: Setting, slots: int):
+        """`slots` games are in work at once."""
+        players, rules, choice = setting.players, setting.rules, setting.choice
+        starts = setting.starts
         if slots < 1:
             raise Mistake(f"{slots} games at once: at least one is needed")
         self.players, self.rules, self.choice = players, rules, choice
-        self.starts, self.seed = starts, seed
+        self.starts, self.seed = starts, setting.seed
         self.slots = slots_kernels.new_slots(
             slots,
             rules.size,
@@ -97,6 +105,8 @@ class Crew:
         self.keys = starts.keys(self.book.ko == SITUATIONAL)
         self.games = self.slots.games.view(np.ndarray)
         self.assignments: list[Assignment | None] = [None] * slots
+        self.waiting = np.zeros(len(players), np.int64)  # games that wait for each player
+        self.player = 0  # who is asked now
         # what questions to each player are written into
         self.sheets = [
             new_sheet(
@@ -196,6 +206,11 @@ class Crew:
         return None
 
     # --- questions
+
+    def busiest(self) -> int | None:
+        """Return the player for whom most games wait; None if no game does."""
+        count_waiting(self.slots.games, self.waiting)
+        return int(self.waiting.argmax()) if self.waiting.any() else None
 
     def ask(self) -> Question | None:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""`drive`: take crews of games forward, question by question, and yield the games that end.
+"""`ManyGames`: crews of games that go forward question by question, and yield the games that end.
 
 With one crew everything happens in turn, in the caller's thread. With two, the evaluator works for
 one crew in a thread of its own while the other crew's games are taken forward: for evaluators on
@@ -6,7 +6,7 @@ another device. Two crews need an evaluator that may be called from another thre
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -28,6 +28,19 @@ class Load:
     @property
     def mean_batch(self) -> float:
         return self.positions / max(1, self.calls)
+
+
+class ManyGames:
+    """The engine, whatever chooses the moves; `PolicyGames` and `TreeGames` are ones."""
+
+    def __init__(self, make_crew: Callable[[int], Crew], slots: int, crews: int):
+        """`make_crew` makes a crew of so many slots."""
+        self.load = Load()
+        self.crews = [make_crew(-(-slots // crews)) for _ in range(crews)]
+
+    def play(self, assignments: Iterable[Assignment]) -> Iterator[PlayedGame]:
+        """Yield each game when it ends. Assignments are drawn as slots become free."""
+        return drive(self.crews, assignments, self.load)
 
 
 def drive(

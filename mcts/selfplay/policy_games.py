@@ -9,20 +9,18 @@ next. One compiled call encodes their positions, one takes the answers and plays
 the games are in two groups (see `lockstep.py`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-
-import numpy as np
+from collections.abc import Sequence
 
 from data.features.evaluation import Evaluation, Evaluator
 from mcts.selfplay import policy_kernels
 from mcts.selfplay.choice import Choice
-from mcts.selfplay.crew import Crew, Question, no_values
-from mcts.selfplay.games import Assignment, PlayedGame, Rules
-from mcts.selfplay.lockstep import Load, drive
+from mcts.selfplay.crew import Crew, Question, Setting, no_values
+from mcts.selfplay.games import Rules
+from mcts.selfplay.lockstep import ManyGames
 from mcts.selfplay.starts import Starts
 
 
-class PolicyGames:
+class PolicyGames(ManyGames):
     def __init__(
         self,
         players: Sequence[Evaluator],
@@ -35,44 +33,19 @@ class PolicyGames:
         seed: int = 1,
     ):
         """`slots` games are in work at once. Raises `Mistake` for players who can't play."""
-        self.load = Load()
-        self.crews = [
-            PolicyCrew(
-                players,
-                rules,
-                choice or Choice(),
-                starts or Starts.empty(rules.size),
-                -(-slots // crews),
-                seed,
-            )
-            for _ in range(crews)
-        ]
-
-    def play(self, assignments: Iterable[Assignment]) -> Iterator[PlayedGame]:
-        """Yield each game when it ends. Assignments are drawn as slots become free."""
-        return drive(self.crews, assignments, self.load)
+        setting = Setting(
+            players, rules, choice or Choice(), starts or Starts.empty(rules.size), seed
+        )
+        super().__init__(lambda count: PolicyCrew(setting, count), slots, crews)
 
 
 class PolicyCrew(Crew):
     """Games in which a net's answer to a position is its move."""
 
-    def __init__(
-        self,
-        players: Sequence[Evaluator],
-        rules: Rules,
-        choice: Choice,
-        starts: Starts,
-        slots: int,
-        seed: int,
-    ):
-        super().__init__(players, rules, choice, starts, slots, seed)
-        self.counts = np.zeros(len(players), np.int64)
-        self.player, self.asked = 0, 0  # who is asked now, and for how many positions
+    asked = 0  # positions of the question in flight
 
     def ask(self) -> Question | None:
-        policy_kernels.count_waiting(self.slots.games, self.counts)
-        player = int(self.counts.argmax()) if len(self.counts) else 0
-        if not len(self.counts) or self.counts[player] == 0:
+        if (player := self.busiest()) is None:
             return None
         self.player = player
         self.asked = policy_kernels.ask(self.slots, player, self.sheets[player])

@@ -14,15 +14,6 @@ from mcts.selfplay.slots_kernels import resigns, settle, take_turn
 
 
 @kernel
-def count_waiting(games, counts):
-    """Count the games that wait for each player, to `counts` int64 [players]."""
-    counts[:] = 0
-    for i in range(len(games)):
-        if games[i].mover >= 0:
-            counts[games[i].mover] += 1
-
-
-@kernel
 def ask(slots, player, sheet):
     """Write the positions in which `player` has to choose; return how many there are."""
     n = 0

@@ -255,6 +255,15 @@ def resigns(slots, rules, i, value):
     return True
 
 
+@kernel
+def count_waiting(games, counts):
+    """Count the games that wait for each player, to `counts` int64 [players]."""
+    counts[:] = 0
+    for i in range(len(games)):
+        if games[i].mover >= 0:
+            counts[games[i].mover] += 1
+
+
 # --- pieces
 
 

@@ -10,7 +10,7 @@ for a net are in one batch. A player answers with moves and values; two players 
 tree each.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,11 +21,10 @@ from data.game.board_kernels import VERTICES, new_boards
 from data.game.history_kernels import new_history
 from data.game.ladder_kernels import new_steps
 from mcts.search.params import SearchParams
-from mcts.selfplay import policy_kernels
 from mcts.selfplay.choice import Choice
-from mcts.selfplay.crew import Crew, Question
-from mcts.selfplay.games import Assignment, PlayedGame, Rules, Visits
-from mcts.selfplay.lockstep import Load, drive
+from mcts.selfplay.crew import Crew, Question, Setting
+from mcts.selfplay.games import Assignment, Rules, Visits
+from mcts.selfplay.lockstep import ManyGames
 from mcts.selfplay.starts import Starts
 from mcts.selfplay.trees import search_kernels
 from mcts.selfplay.trees.forest_kernels import new_forest
@@ -50,7 +49,7 @@ class Thinking:
             raise Mistake(f"simulations={self.simulations}: a number from 1 up")
 
 
-class TreeGames:
+class TreeGames(ManyGames):
     def __init__(
         self,
         players: Sequence[Evaluator],
@@ -69,43 +68,18 @@ class TreeGames:
         Of `params` these count: c_puct, n_vl, beta, selection, fpu, fpu_reduction, pass_prior,
         noise, noise_alpha, keep_tree and symmetry. A leaf grows at its first visit.
         """
-        self.load = Load()
-        self.crews = [
-            TreeCrew(
-                players,
-                rules,
-                params,
-                thinking,
-                choice or Choice(),
-                starts or Starts.empty(rules.size),
-                -(-slots // crews),
-                seed,
-            )
-            for _ in range(crews)
-        ]
-
-    def play(self, assignments: Iterable[Assignment]) -> Iterator[PlayedGame]:
-        """Yield each game when it ends. Assignments are drawn as slots become free."""
-        return drive(self.crews, assignments, self.load)
+        check_search(players, params)
+        choice = replace(choice or Choice(), random_symmetry=params.symmetry == "random")
+        setting = Setting(players, rules, choice, starts or Starts.empty(rules.size), seed)
+        super().__init__(lambda count: TreeCrew(setting, params, thinking, count), slots, crews)
 
 
 class TreeCrew(Crew):
     """Games in which a search chooses each move."""
 
-    def __init__(
-        self,
-        players: Sequence[Evaluator],
-        rules: Rules,
-        params: SearchParams,
-        thinking: Thinking,
-        choice: Choice,
-        starts: Starts,
-        slots: int,
-        seed: int,
-    ):
-        check_search(players, params)
-        choice = replace(choice, random_symmetry=params.symmetry == "random")
-        super().__init__(players, rules, choice, starts, slots, seed)
+    def __init__(self, setting: Setting, params: SearchParams, thinking: Thinking, slots: int):
+        super().__init__(setting, slots)
+        players, rules, choice = self.players, self.rules, self.choice
         points, nodes = rules.size**2, NODES_A_SIMULATION * thinking.simulations + 1
         self.forest = new_forest(len(players) * slots, nodes, EDGES_A_NODE * nodes, points)
         set_heads(self.forest.heads, params, rules)
@@ -135,8 +109,6 @@ class TreeCrew(Crew):
             np.zeros(1, np.bool_),
             np.zeros(slots, np.uint32),
         )
-        self.counts = np.zeros(len(players), np.int64)
-        self.player = 0  # who is asked now
 
     def begin(self, i: int, assignment: Assignment) -> None:
         super().begin(i, assignment)
@@ -146,10 +118,9 @@ class TreeCrew(Crew):
     def ask(self) -> Question | None:
         count = 0
         while not count:
-            policy_kernels.count_waiting(self.slots.games, self.counts)
-            if not self.counts.any():
+            if (player := self.busiest()) is None:
                 return None
-            self.player = int(self.counts.argmax())
+            self.player = player
             self.space.weighs[0] = not self.players[self.player].face.names_pass
             self.space.weights[:] = 1
             count = search_kernels.ask(
