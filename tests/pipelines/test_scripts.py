@@ -169,6 +169,7 @@ def test_every_script_with_a_folder_of_its_own_is_named_here() -> None:
     assert sorted(found) == sorted(WITH_FOLDERS)
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_second_write_into_two_folders(tmp_path: Path) -> None:
     """The second lasts as long as the test: the folder is named after the year."""
     quick = [

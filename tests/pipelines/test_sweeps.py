@@ -66,6 +66,7 @@ def table(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
+@pytest.mark.slow
 def test_a_failed_job_hides_no_other_and_is_tried_again(tmp_path: Path, dataset: Path) -> None:
     text = swept(tmp_path / "sweep", dataset, "optimizer.lr=0.001,-1,0.01", code=1)
     rows = table(tmp_path / "sweep")

@@ -336,7 +336,7 @@ def test_an_ensemble_is_equivariant_under_the_symmetries_it_averages(count):
         planes = planes_of(positions, arguments)
         straight = ensemble.answer(planes)
         check_alike(straight, ensemble.evaluate(positions), 1e-5)
-        for k in range(count):
+        for k in {1, count - 1}:  # these two make all others
             check_alike(turned_answers(straight, k), ensemble.answer(turned(planes, k)), 1e-4)
 
 

@@ -29,6 +29,7 @@ def run_script(*arguments: str, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_without_fast_bf16_a_run_is_in_fp32_and_goes_on_so_elsewhere(tmp_path: Path) -> None:
     small = [
         "model=policy_resnet",
