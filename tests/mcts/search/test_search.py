@@ -844,8 +844,9 @@ def test_what_was_found_out_is_used_after_moves(think) -> None:
 @pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
 def test_a_search_may_be_told_which_moves_to_choose_from(lam: float) -> None:
     """Another choice than before begins anew; what is below a move that was played is kept."""
-    # wide: what is below 0 is looked at, too
-    search = make(FakePolicy({12: 0.9}), material(), lam=lam, leaves=4, c_puct=20.0)
+    # wide, and every move that was tried twice has a node: what is below 0 is there to be kept
+    options = {"leaves": 4, "c_puct": 20.0, "n_thr": 1, "n_thr_adjusts": False}
+    search = make(FakePolicy({12: 0.9}), material(), lam=lam, **options)
     board = Board(5)
 
     def chosen(only: set[int] | None, simulations: int = 1500) -> Report:
