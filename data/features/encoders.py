@@ -13,9 +13,9 @@ import numpy as np
 
 from data.features.alphago48 import GameEncoder, PlaneEncoder
 from data.features.feature_set import ALPHAGO48, ZERO17, FeatureSet
+from data.features.record_encoder import RecordEncoder
 from data.features.zero import HistoryEncoder, HistoryGameEncoder
 from data.game.board import Board
-from data.records.record import GameRecord
 from data.records.replay_kernels import ManyMoves
 
 
@@ -25,29 +25,6 @@ class Encoder(Protocol):
     def packed(self, board: Board, colour: int | None = None) -> np.ndarray: ...
 
     def planes(self, board: Board, colour: int | None = None) -> np.ndarray: ...
-
-
-class EncoderOfGames(Protocol):
-    """Encodes positions of recorded games; one for each thread."""
-
-    def encode(
-        self,
-        record: GameRecord,
-        planes: np.ndarray,
-        plies: np.ndarray,
-        *,
-        skip: int = 0,
-        passes: bool = False,
-    ) -> int: ...
-
-    def encode_rows(
-        self,
-        games: ManyMoves,
-        game: np.ndarray,
-        plies: np.ndarray,
-        rows: np.ndarray,
-        planes: np.ndarray,
-    ) -> int: ...
 
 
 class ManyGames(Protocol):
@@ -70,7 +47,7 @@ def encoder_of(features: FeatureSet) -> Encoder:
     raise KeyError(f"nobody encodes {features.name}")
 
 
-def game_encoder_of(features: FeatureSet, size: int) -> EncoderOfGames:
+def game_encoder_of(features: FeatureSet, size: int) -> RecordEncoder:
     if features.stores_like(ALPHAGO48):
         return GameEncoder(size)
     if features.stores_like(ZERO17):

@@ -6,10 +6,12 @@ import numpy as np
 
 from data.records.record import GameRecord
 from data.records.replay import moves_of, row_plies
-from data.records.replay_kernels import Moves
+from data.records.replay_kernels import ManyMoves, Moves
 
 
 class RecordEncoder(ABC):
+    """Encodes positions of recorded games; one for each thread."""
+
     def encode(
         self,
         record: GameRecord,
@@ -31,3 +33,14 @@ class RecordEncoder(ABC):
     @abstractmethod
     def write(self, game: Moves, plies: np.ndarray, rows: np.ndarray, planes: np.ndarray) -> int:
         """Write the position before plies[k] to planes[rows[k]]; return how many were written."""
+
+    @abstractmethod
+    def encode_rows(
+        self,
+        games: ManyMoves,
+        game: np.ndarray,
+        plies: np.ndarray,
+        rows: np.ndarray,
+        planes: np.ndarray,
+    ) -> int:
+        """Write the positions before `plies` of games to `planes`; see the kernels of that name."""

@@ -9,6 +9,7 @@
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -78,7 +79,7 @@ class Setting:
             )
 
 
-class Crew:
+class Crew(ABC):
     def __init__(self, setting: Setting, slots: int):
         """`slots` games are in work at once."""
         players, rules, choice = setting.players, setting.rules, setting.choice
@@ -202,7 +203,7 @@ class Crew:
         )
 
     def visits(self, i: int) -> Visits | None:
-        """What a search spent on the moves of the game in slot i; None without one."""
+        """Return what searches spent on the moves of the game in slot i; None without searches."""
         return None
 
     # --- questions
@@ -212,11 +213,13 @@ class Crew:
         count_waiting(self.slots.games, self.waiting)
         return int(self.waiting.argmax()) if self.waiting.any() else None
 
+    @abstractmethod
     def ask(self) -> Question | None:
-        raise NotImplementedError
+        """Return the next question; None if no game is left that waits for a net."""
 
+    @abstractmethod
     def take(self, answers: Evaluation) -> None:
-        raise NotImplementedError
+        """Play on by the answers to the last question."""
 
     def question(self, player: int, count: int) -> Question:
         """Return the first `count` rows of a player's sheet as a question."""

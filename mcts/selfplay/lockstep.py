@@ -31,7 +31,7 @@ class Load:
 
 
 class ManyGames:
-    """The engine, whatever chooses the moves; `PolicyGames` and `TreeGames` are ones."""
+    """What `PolicyGames` and `TreeGames` have in common: crews, and how they are driven."""
 
     def __init__(self, make_crew: Callable[[int], Crew], slots: int, crews: int):
         """`make_crew` makes a crew of so many slots."""
