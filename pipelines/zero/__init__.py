@@ -1,0 +1,1 @@
+"""Learning from nothing, round by round: begin with `run.py`."""
