@@ -106,20 +106,16 @@ def ends_of(games: Sequence[PlayedGame], size: int) -> Ends:
 
 
 def entries_of(searches: Sequence[Visits], turns: Sequence[np.ndarray]) -> Entries:
-    """Return the entries of all rows."""
-    places = [
-        spread(visits.offset[rows], visits.offset[rows + 1])
-        for visits, rows in zip(searches, turns, strict=True)
-    ]
-    lengths = [
-        visits.offset[rows + 1] - visits.offset[rows]
-        for visits, rows in zip(searches, turns, strict=True)
-    ]
-    pairs = list(zip(searches, places, strict=True))
+    """Return the entries of all rows; of other turns none are kept."""
+    lengths, moves, counts = [], [], []
+    for visits, rows in zip(searches, turns, strict=True):
+        starts, stops = visits.offset[rows], visits.offset[rows + 1]
+        at = spread(starts, stops)
+        lengths.append(stops - starts)
+        moves.append(visits.moves[at])
+        counts.append(visits.counts[at])
     return Entries(
-        offsets(joined(lengths, np.int64)),
-        joined([visits.moves[at] for visits, at in pairs], np.int16),
-        joined([visits.counts[at] for visits, at in pairs], np.uint16),
+        offsets(joined(lengths, np.int64)), joined(moves, np.int16), joined(counts, np.uint16)
     )
 
 
@@ -131,7 +127,7 @@ def spread(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
 
 
 def joined(arrays: Sequence[np.ndarray], dtype: Any) -> np.ndarray:
-    return np.concatenate([np.zeros(0, dtype), *arrays]).astype(dtype)
+    return np.concatenate([np.zeros(0, dtype), *arrays], dtype=dtype, casting="unsafe")
 
 
 def offsets(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -161,15 +157,7 @@ def check_game(game: PlayedGame, size: int, replayer: Replayer) -> None:
         raise refuse(f"winner {game.winner}, score {game.score}, komi {game.komi}: no such result")
     if why := problem_of_visits(game.visits, turns, size):
         raise refuse(f"the visits of its searches are damaged, {why}; play it again")
-    nothing = np.zeros(0, np.int16)
-    record = GameRecord(
-        size,
-        game.moves.astype(np.int16),
-        game.colours.astype(np.int8),
-        nothing,
-        nothing,
-        nothing.astype(np.int8),
-    )
+    record = GameRecord(size, game.moves.astype(np.int16), game.colours.astype(np.int8))
     legal, why_not = replayer.legal_moves(record)
     if why_not != SOUND:
         raise refuse(f"is not legal, {find_problem(record, legal, why_not).detail}; play it again")
