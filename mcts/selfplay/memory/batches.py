@@ -35,7 +35,7 @@ from mcts.selfplay.memory.targets_kernels import write_owners, write_policies
 Batch = dict[str, np.ndarray]
 
 # Rows that are replayed together, so that rows of one game share its replay: 16 MB of packed planes
-# and 25 MB of targets on 9x9.
+# and 23 MB of targets on 9x9.
 CHUNK_ROWS = 32_768
 
 

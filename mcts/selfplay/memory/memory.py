@@ -10,7 +10,10 @@ It keeps moves and visits, no planes: these are replayed when a batch needs them
 newest rounds that have at least `window_size` rows together, so it is longer than that by less
 than one round. Batches depend on the seed, the round, and the window with its uses alone.
 
-A 9x9 game of 90 turns takes 2.7 kB where every fourth turn has a search of 64 simulations.
+Measured on 64 games played on 9x9, of 88 turns on average: 2.7 kB a game and 120 bytes a row, most
+of it visits. The player was a fake with fixed uneven priors and values of 0, searching with 64
+simulations; the visits of every fourth turn were kept, 21 moves each. A million such rows take
+120 MB. Searches that name more moves take 4 bytes for each.
 """
 
 import base64
@@ -30,7 +33,7 @@ from mcts.selfplay.memory.window import MemoryOptions, draw, draw_turns, window_
 
 __all__ = ["Memory", "MemoryOptions"]
 
-JUDGED_ROWS = 4096  # of a round, at most: enough to know its loss to one percent
+JUDGED_ROWS = 4096  # of a round, at most: a share of them has a standard error of 0.8 points
 
 
 class Memory:
