@@ -1,7 +1,8 @@
-"""How a run of `train_zero.py` learned, as a page of charts; and several runs side by side.
+"""How a run of `train_zero.py` learned, as a page of charts.
 
     learning(path, title, subtitle, rounds, matches)
-    compared(path, title, subtitle, {"gumbel": [(rounds, matches), ...], "puct": [...]})
+
+`compared.py` draws several runs.
 
 A chart whose numbers nobody has is left out.
 """
@@ -19,7 +20,9 @@ from pipelines.drawing.figure import (
     FAINT,
     GREY,
     INK,
+    PAPER_WHITE,
     SWEEP_COLOURS,
+    Mean,
     figure,
     legend,
     whiskers,
@@ -33,8 +36,8 @@ Matches = Sequence[MatchReport]
 Run = tuple[Rounds, Matches]
 
 PARTS = {"play": "self-play", "learn": "learning", "match": "matches", "other": "else"}
-POINTS = 200  # of a mean over runs
 FEW = 12  # points that get a mark each
+EXACT = ("lr",)  # numbers without noise
 HOURS = "core-hours"
 
 
@@ -47,7 +50,7 @@ class Lines:
     scale: float = 1
     logarithmic: bool = False
     at: float | None = None  # a line across
-    range: tuple[float, float] | None = None
+    range: tuple[float, float | None] | None = None
 
     def has(self, run: Run) -> bool:
         return any(
@@ -56,16 +59,17 @@ class Lines:
             for value in (getattr(row, name) for name in self.names)
         )
 
-    def draw(self, page: figure, axes: Any, run: Run) -> None:
+    def draw(self, axes: Any, run: Run) -> None:
         colours = iter((*SWEEP_COLOURS, GREY))
         if self.at is not None:
             axes.axhline(self.at, color=FAINT, lw=1.2, ls=(0, (1, 2)), zorder=1)
         for (name, label), colour in zip(self.names.items(), colours, strict=False):
             line(axes, run[0], name, colour, label, self.scale)
         if self.logarithmic:
-            axes.set_yscale("log")
+            decades(axes)
         if self.range:
-            axes.set_ylim(*self.range)
+            low, high = self.range
+            axes.set_ylim(low, 1.15 * axes.dataLim.y1 if high is None else high)
         if len(self.names) > 1:
             legend(axes, loc="best", handlelength=1.2, labelspacing=0.3)
 
@@ -76,14 +80,14 @@ class Chart:
 
     title: str
     has_any: Callable[[Run], bool]
-    drawn: Callable[[figure, Any, Run], None]
+    drawn: Callable[[Any, Run], None]
     over: str = HOURS
 
     def has(self, run: Run) -> bool:
         return self.has_any(run)
 
-    def draw(self, page: figure, axes: Any, run: Run) -> None:
-        self.drawn(page, axes, run)
+    def draw(self, axes: Any, run: Run) -> None:
+        self.drawn(axes, run)
 
 
 def learning(
@@ -100,13 +104,12 @@ def learning(
     columns = min(columns, len(charts))
     rows = -(-len(charts) // columns)
     inches = (max(9.0, 4.5 * columns), 0.9 + 3.0 * rows)
-    page = figure(path, title, subtitle, inches, [1] * rows, columns)
-    with page as panels:
+    with figure(path, title, subtitle, inches, [1] * rows, columns) as panels:
         for axes in panels[len(charts) :]:
             axes.remove()
         for axes, chart in zip(panels, charts, strict=False):
             name_chart(axes, chart.title)
-            chart.draw(page, axes, run)
+            chart.draw(axes, run)
             if isinstance(chart, Lines) or chart.over != HOURS:
                 axes.set_xlabel("round", fontsize=8.5)
                 axes.xaxis.set_major_locator(whole_numbers())
@@ -114,6 +117,16 @@ def learning(
                 axes.set_xlabel(HOURS, fontsize=8.5)
                 axes.set_xlim(left=0)
     return len(charts)
+
+
+def decades(axes: Any) -> None:
+    """Make the upright axis logarithmic, with few plain numbers."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
 def name_chart(axes: Any, title: str) -> None:
@@ -127,22 +140,26 @@ def line(axes: Any, rounds: Rounds, name: str, colour: str, label: str, scale: f
     """Draw a number: each round faintly, and a running mean as a line."""
     found = [(row.round, scale * getattr(row, name)) for row in rounds]
     x, y = np.array([pair for pair in found if math.isfinite(pair[1])]).reshape(-1, 2).T
-    smoothed = running_mean(y, max(1, len(y) // FEW))
+    smoothed = y if name in EXACT else running_mean(y, len(y) // (2 * FEW))
     marker = "o" if len(y) <= FEW else None
     if len(y) > FEW:
         axes.plot(x, y, color=colour, lw=0.9, alpha=0.3)
     axes.plot(x, smoothed, color=colour, lw=2, marker=marker, ms=4, label=label)
 
 
-def running_mean(values: np.ndarray, width: int) -> np.ndarray:
-    """Return the mean of each value and up to `width` - 1 before it."""
+def running_mean(values: np.ndarray, reach: int) -> np.ndarray:
+    """Return the mean of each value and up to `reach` on both sides.
+
+    At the end it is the mean of those before, so that one odd value makes no trend.
+    """
     total = np.concatenate([[0.0], np.cumsum(values)])
-    ends = np.arange(1, len(values) + 1)
-    starts = np.maximum(0, ends - width)
-    return (total[ends] - total[starts]) / (ends - starts)
+    at = np.arange(len(values))
+    before = np.minimum(reach, at)
+    after = np.minimum(before, at[::-1])
+    return (total[at + after + 1] - total[at - before]) / (before + after + 1)
 
 
-def speed(page: figure, axes: Any, run: Run) -> None:
+def speed(axes: Any, run: Run) -> None:
     """Draw evaluations for each second of a core that plays."""
     found = [row for row in run[0] if row.play_seconds > 0 and row.evaluations]
     x = [row.round for row in found]
@@ -152,7 +169,7 @@ def speed(page: figure, axes: Any, run: Run) -> None:
     axes.yaxis.set_major_formatter(thousands)
 
 
-def positions(page: figure, axes: Any, run: Run) -> None:
+def positions(axes: Any, run: Run) -> None:
     x = [row.round for row in run[0]]
     for name, colour, label in (("rows", GREY, "all"), ("window", COLOURS[1], "in the window")):
         y = [getattr(row, name) for row in run[0]]
@@ -163,7 +180,7 @@ def positions(page: figure, axes: Any, run: Run) -> None:
     legend(axes, loc="best")
 
 
-def spent(page: figure, axes: Any, run: Run) -> None:
+def spent(axes: Any, run: Run) -> None:
     """Draw where core-hours went, one part on the other."""
     rows = [row for row in run[0] if row.seconds > 0]
     x = [row.round for row in rows]
@@ -197,6 +214,12 @@ def against(matches: Matches, opponent: str) -> list[MatchReport]:
     return sorted(found, key=lambda match: match.core_hours)
 
 
+def intervals(matches: Matches) -> list[Mean]:
+    """Return the shares of games won as means with their ends."""
+    found = [wilson(match.share * match.games, match.games) for match in matches]
+    return [{"value": share.value, "low": share.low, "high": share.high} for share in found]
+
+
 def stretches(matches: Matches) -> Iterator[list[MatchReport]]:
     """Yield matches in a row against opponents of one strength."""
     stretch: list[MatchReport] = []
@@ -209,35 +232,33 @@ def stretches(matches: Matches) -> Iterator[list[MatchReport]]:
         yield stretch
 
 
-def won(opponent: str, name: str, colour: str) -> Callable[[figure, Any, Run], None]:
-    """Return a function that draws shares of games won, and names the opponent's strength."""
+def won(opponent: str, level: str, colour: str) -> Callable[[Any, Run], None]:
+    """Return a function that draws shares of games won.
 
-    def draw(page: figure, axes: Any, run: Run) -> None:
-        labels = page.beside(axes)
+    `level` is the title of a chart with a single opponent.
+    """
+
+    def draw(axes: Any, run: Run) -> None:
         axes.axhline(50, color=FAINT, lw=1.2, ls=(0, (1, 2)), zorder=1)
         parts = list(stretches(against(run[1], opponent)))
-        for k, part in enumerate(parts):
-            share = [wilson(m.share * m.games, m.games) for m in part]
+        if level and len(parts) == 1:
+            name_chart(axes, level.format(parts[0][0].strength))
+        for part in parts:
             x = [m.core_hours for m in part]
-            y = [100 * s.value for s in share]
-            means = [{"value": s.value, "low": s.low, "high": s.high} for s in share]
-            whiskers(axes, x, means, colour, scale=100)
-            axes.plot(x, y, "o-", color=colour, lw=2, ms=4)
-            if name and (k == 0 or len(parts) <= FEW):
-                text = f"{name}{part[0].strength:,}"
-                labels.add(x[0], y[0], text, FAINT if len(parts) > 1 else colour)
+            whiskers(axes, x, intervals(part), colour, scale=100)
+            axes.plot(x, [100 * m.share for m in part], "o-", color=colour, lw=2, ms=4)
         axes.set_ylim(-4, 104)
 
     return draw
 
 
-def ladder(page: figure, axes: Any, run: Run) -> None:
+def ladder(axes: Any, run: Run) -> None:
     """Draw the playouts of the opponent; full marks where all games were won."""
     ours = against(run[1], "playouts")
     x, y = [m.core_hours for m in ours], [m.strength for m in ours]
     axes.step(x, y, where="post", color=COLOURS[2], lw=2)
     for m in ours:
-        face = COLOURS[2] if m.share == 1 else "white"
+        face = COLOURS[2] if m.share == 1 else PAPER_WHITE
         axes.plot(m.core_hours, m.strength, "o", ms=5, mfc=face, mec=COLOURS[2], zorder=4)
     axes.set_ylim(0, 1.2 * max(y))
     axes.yaxis.set_major_formatter(thousands)
@@ -249,7 +270,7 @@ CHARTS: tuple[Lines | Chart, ...] = (
     Chart(
         "won against GNU Go, %",
         lambda run: bool(against(run[1], "gnugo")),
-        won("gnugo", "level ", COLOURS[0]),
+        won("gnugo", "won against GNU Go level {}, %", COLOURS[0]),
     ),
     Chart(
         "won against pure MCTS, %",
@@ -310,7 +331,7 @@ CHARTS: tuple[Lines | Chart, ...] = (
         range=(-4, 104),
     ),
     Chart("positions", lambda run: any(row.rows for row in run[0]), positions, over="round"),
-    Lines("uses of a position", {"uses": ""}),
+    Lines("uses of a position", {"uses": ""}, range=(0, None)),
     Lines("change of the net a round", {"kl": "KL, nats", "lr": "learning rate"}, logarithmic=True),
     Chart(
         "evaluations a second of a core",

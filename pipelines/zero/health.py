@@ -24,7 +24,7 @@ class Alarm:
     `text` names fields of the round in braces, or {other}: the share of time for `other_seconds`.
     """
 
-    holds: Callable[[RoundReport, int], bool]  # of a round, on a board of so many points
+    holds: Callable[[RoundReport, float], bool]  # of a round, on a board of so many points
     text: str
     first: int = 1  # earlier rounds are expected to be so
 
@@ -98,7 +98,7 @@ WEAKER = "weaker"  # the alarm about matches
 
 
 def alarms(
-    rounds: Sequence[RoundReport], matches: Sequence[MatchReport], points: int
+    rounds: Sequence[RoundReport], matches: Sequence[MatchReport], points: float
 ) -> dict[str, str]:
     """Return what is wrong now, in words, by the names of alarms.
 

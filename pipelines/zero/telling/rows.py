@@ -37,7 +37,8 @@ class Rows(Generic[Row]):
     """The rows of a file, which is read at the start and written at every change."""
 
     def __init__(self, path: Path, kind: type[Row]):
-        self.path, self.kind = path, kind
+        self.path = path
+        self.kind: type[Row] = kind
         self.rows: list[Row] = read_rows(path, kind)
 
     def put(self, row: Row) -> None:

@@ -159,7 +159,7 @@ class Teller:
         )
         self.screen.say(
             words.round_line(report, before)
-            + (f", {words.clock(left)} left" if left and len(self.rounds.rows) > 1 else "")
+            + (f", {words.left_line(left)}" if left and len(self.rounds.rows) > 1 else "")
         )
         self.since = time.monotonic()
         self.warn()

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from data.base.text import count_of
 from pipelines.matches.scores import Interval, wilson
-from pipelines.shell.console import clock
 from pipelines.zero.meanings import in_words
 from pipelines.zero.report import MatchReport, RoundReport
 
@@ -127,8 +126,14 @@ def seconds_left(rows: Sequence[RoundReport], rounds: int, spent: float) -> floa
     return max(0.0, (rounds - begun) * mean - min(spent, mean)) if begun < rounds else 0.0
 
 
+def left_line(seconds: float) -> str:
+    """`4.1 h left`, `25 min left`: as exact as anybody knows."""
+    minutes = seconds / 60
+    return f"{minutes / 60:.1f} h left" if minutes >= 100 else f"{minutes:.0f} min left"
+
+
 def time_line(rows: Sequence[RoundReport], rounds: int, spent: float) -> str:
-    """`12.3 core-hours, 4:05:00 left`."""
+    """`12.3 core-hours, 4.1 h left`."""
     parts = [hours(rows[-1].core_hours)] if rows else []
     left = seconds_left(rows, rounds, spent)
-    return ", ".join([*parts, f"{clock(left)} left"] if left is not None else parts)
+    return ", ".join([*parts, left_line(left)] if left is not None else parts)
