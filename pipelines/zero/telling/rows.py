@@ -26,7 +26,7 @@ ROUNDS, MATCHES = "rounds.csv", "matches.csv"
 # rows with equal values there are about the same; in this order they stand in the file
 KEYS = {RoundReport: ("round",), MatchReport: ("round", "opponent", "strength")}
 
-Row = TypeVar("Row", RoundReport, MatchReport)
+Row = TypeVar("Row", bound=RoundReport | MatchReport)
 
 
 class RowsError(Mistake):
@@ -36,10 +36,12 @@ class RowsError(Mistake):
 class Rows(Generic[Row]):
     """The rows of a file, which is read at the start and written at every change."""
 
+    kind: type[Row]
+    rows: list[Row]
+
     def __init__(self, path: Path, kind: type[Row]):
-        self.path = path
-        self.kind: type[Row] = kind
-        self.rows: list[Row] = read_rows(path, kind)
+        self.path, self.kind = path, kind
+        self.rows = read_rows(path, kind)
 
     def put(self, row: Row) -> None:
         """Add a row, in place of the one about the same."""

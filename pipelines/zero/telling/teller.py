@@ -200,7 +200,7 @@ class Teller:
             if self.purged is not None:
                 self.board.resume_at(self.purged)
         self.board.log_metrics(metrics, round - 1)
-        self.board.save()
+        self.board.experiment.flush()  # or a kill takes what rounds.csv has
 
     def close(self) -> None:
         """Give the terminal back, and finish TensorBoard's file."""
