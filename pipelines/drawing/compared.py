@@ -73,14 +73,8 @@ CHARTS = (
 
 
 def compared(path: Path, title: str, subtitle: str, runs: Mapping[str, Sequence[Run]]) -> int:
-    """Draw labelled runs; return the number of charts. Without any there is no file."""
-    charts = [
-        chart
-        for chart in CHARTS
-        if any(len(chart.read(run)[0]) for group in runs.values() for run in group)
-    ]
-    if not charts:
-        return 0
+    """Draw labelled runs that have any charts (`charts_of`); return their number."""
+    charts = charts_of(runs)
     columns = min(3, len(charts))
     rows = -(-len(charts) // columns)
     inches = (max(9.0, 5.0 * columns), 0.9 + 3.4 * rows)
@@ -103,6 +97,15 @@ def compared(path: Path, title: str, subtitle: str, runs: Mapping[str, Sequence[
             if axes is panels[0]:
                 legend(axes, loc="best")
     return len(charts)
+
+
+def charts_of(runs: Mapping[str, Sequence[Run]]) -> list[Chart]:
+    """Return the charts that any of the runs has numbers for."""
+    return [
+        chart
+        for chart in CHARTS
+        if any(len(chart.read(run)[0]) for group in runs.values() for run in group)
+    ]
 
 
 def draw(axes: Any, chart: Chart, group: Sequence[Run], colour: str, label: str) -> None:

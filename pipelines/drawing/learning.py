@@ -93,14 +93,9 @@ class Chart:
 def learning(
     path: Path, title: str, subtitle: str, rounds: Rounds, matches: Matches, *, columns: int = 4
 ) -> int:
-    """Draw the page of a run; return the number of its charts.
-
-    Without any there is no file.
-    """
+    """Draw the page of a run that has any charts (`charts_of`); return their number."""
     run = (rounds, matches)
-    charts = [chart for chart in CHARTS if chart.has(run)]
-    if not charts:
-        return 0
+    charts = charts_of(run)
     columns = min(columns, len(charts))
     rows = -(-len(charts) // columns)
     inches = (max(9.0, 4.5 * columns), 0.9 + 3.0 * rows)
@@ -112,11 +107,19 @@ def learning(
             chart.draw(axes, run)
             if isinstance(chart, Lines) or chart.over != HOURS:
                 axes.set_xlabel("round", fontsize=8.5)
+                first, last = rounds[0].round, rounds[-1].round
+                margin = max(1.0, 0.03 * (last - first))
+                axes.set_xlim(first - margin, last + margin)
                 axes.xaxis.set_major_locator(whole_numbers())
             else:
                 axes.set_xlabel(HOURS, fontsize=8.5)
                 axes.set_xlim(left=0)
     return len(charts)
+
+
+def charts_of(run: Run) -> list["Lines | Chart"]:
+    """Return the charts that the run has numbers for."""
+    return [chart for chart in CHARTS if chart.has(run)]
 
 
 def decades(axes: Any) -> None:
@@ -183,11 +186,11 @@ def positions(axes: Any, run: Run) -> None:
 def spent(axes: Any, run: Run) -> None:
     """Draw where core-hours went, one part on the other."""
     rows = [row for row in run[0] if row.seconds > 0]
-    x = [row.round for row in rows]
+    x = [float(row.round) for row in rows]
     parts = np.array([[getattr(row, f"{part}_seconds") for row in rows] for part in PARTS])
     hours = parts.cumsum(axis=1) / 3600
     if len(rows) == 1:
-        x, hours = [x[0], x[0] + 1], np.repeat(hours, 2, axis=1)
+        x, hours = [x[0] - 0.2, x[0] + 0.2], np.repeat(hours, 2, axis=1)
     share = parts.sum(axis=1) / parts.sum()
     labels = [f"{name} {part:.0%}" for name, part in zip(PARTS.values(), share, strict=True)]
     axes.stackplot(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from data.base.atomic import replacing, write_text
-from pipelines.drawing.compared import compared
+from pipelines.drawing.compared import charts_of, compared
 from pipelines.drawing.learning import against
 from pipelines.matches.scores import wilson
 from pipelines.shell.console import console, make_table
@@ -33,16 +33,12 @@ def compare(groups: Mapping[str, Sequence[Told]], output: Path) -> dict[str, Any
     title = f"{len(runs)} runs after equal core-hours"
     subtitle = f"mean over the runs of a label, band from the least to the most; {hours(least)}"
     output.mkdir(parents=True, exist_ok=True)
-    with replacing(output / PICTURE) as temporary:
-        pairs = {
-            label: [(run.rounds, run.matches) for run in group] for label, group in groups.items()
-        }
-        drawn = compared(temporary, title, subtitle, pairs)
-        if not drawn:
-            temporary.touch()
-    if not drawn:
-        (output / PICTURE).unlink()
-    parts = [f"# {title}", f"![charts]({PICTURE})"][: 1 + bool(drawn)]
+    drawn = {label: [(run.rounds, run.matches) for run in group] for label, group in groups.items()}
+    parts = [f"# {title}"]
+    if has_charts := bool(charts_of(drawn)):
+        with replacing(output / PICTURE) as temporary:
+            compared(temporary, title, subtitle, drawn)
+        parts.append(f"![charts]({PICTURE})")
     tables = {}
     for share in SHARES:
         table = after(groups, share * least)
@@ -53,7 +49,7 @@ def compare(groups: Mapping[str, Sequence[Told]], output: Path) -> dict[str, Any
     folders = [[label, str(run.folder)] for label, group in groups.items() for run in group]
     parts += ["## Runs", markdown(["label", "folder"], folders)]
     write_text(output / TEXT, "\n\n".join(parts) + "\n")
-    console.print(f"{output}: {TEXT}{f', {PICTURE}' if drawn else ''}", soft_wrap=True)
+    console.print(f"{output}: {TEXT}{f', {PICTURE}' if has_charts else ''}", soft_wrap=True)
     return {"tables": tables, "core_hours": least, "output": str(output)}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from data.base.atomic import replacing, write_text
 from data.base.text import count_of
-from pipelines.drawing.learning import PARTS, learning
+from pipelines.drawing.learning import PARTS, charts_of, learning
 from pipelines.shell.console import console, make_table
 from pipelines.zero.meanings import GROUPS, MEANINGS, as_table, in_words
 from pipelines.zero.report import MatchReport, RoundReport
@@ -49,7 +49,7 @@ def show(title: str, table: Written) -> None:
 
 def draw(told: Told, path: Path) -> int:
     """Draw the charts; return how many. The picture of before goes if there are none."""
-    if not told.rounds and not told.matches:
+    if not charts_of((told.rounds, told.matches)):
         path.unlink(missing_ok=True)
         return 0
     names = ", ".join(told.warnings)

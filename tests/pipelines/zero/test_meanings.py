@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.zero.health import ALARMS, WEAKER, alarms
+from mcts.selfplay.games import MOST_TURNS
+from pipelines.zero.health import ALARMS, TURNS_A_POINT, WEAKER, alarms
 from pipelines.zero.meanings import GROUPS, MEANINGS, as_table, in_words
 from pipelines.zero.report import MatchReport, RoundReport
 from tests.support import made_up_run
@@ -78,7 +79,7 @@ def test_one_odd_round_rings_no_bell_and_neither_do_the_first_rounds() -> None:
     assert "komi" in alarms([odd, replace(odd, round=42)], [], POINTS)
     early = [replace(GOOD, round=k, length=160.0, too_long=0.9) for k in range(3)]
     assert alarms(early, [], POINTS) == {}
-    assert all(alarm.first <= 10 for alarm in ALARMS.values())
+    assert all(alarm.first <= 10 for alarm in ALARMS.values()) and TURNS_A_POINT == MOST_TURNS
 
 
 def test_a_net_that_lost_its_strength_is_told_but_not_one_that_lost_by_chance() -> None:

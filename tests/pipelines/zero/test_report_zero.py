@@ -42,6 +42,17 @@ def test_the_page_of_a_run_at_any_time(
     assert not list(folder.glob(".tmp-*"))
 
 
+def test_rounds_without_numbers_have_a_page_without_a_picture(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rounds.csv").write_text("round,games\n0,10\n")
+    assert reported(f"run={tmp_path / 'a'}")["charts"] == 0
+    reported(f"run=[{tmp_path / 'a'},{tmp_path / 'b'}]", f"output={tmp_path / 'page'}")
+    for name in ("a", "page"):
+        assert (tmp_path / name / "report.md").is_file()
+        assert not (tmp_path / name / "report.png").exists()
+
+
 def test_warnings_stand_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.zero.telling.page.draw", lambda told, path: 0)
     folder = made_up_run.write(tmp_path / "run", 12)
