@@ -5,6 +5,7 @@
 | `build_dataset`, `inspect_dataset`                    | `dataset`                          |
 | `train_model`, `report_sweep`                         | `training`, `sweeping`             |
 | `reinforce_policy`                                    | `reinforcing`                      |
+| `report_zero`                                         | `zero`                             |
 | `evaluate_model`, `evaluate_rollouts`                 | `evaluating`                       |
 | `export_model`                                        | `exporting`                        |
 | `play_gtp`                                            | `engine`                           |

@@ -25,7 +25,7 @@ Nets = Mapping[str, Table]
 
 
 class figure:
-    """A context whose axes stand one below the other; the file is written at its end.
+    """A context of axes, row by row from the top; the file is written at its end.
 
     with figure(path, title, subtitle, (9, 6), heights=(4, 1)) as (top, bottom):
     """
@@ -37,6 +37,7 @@ class figure:
         subtitle: str,
         inches: tuple[float, float],
         heights: Sequence[float] = (1,),
+        columns: int = 1,
     ):
         from matplotlib import rcParams
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -65,7 +66,9 @@ class figure:
             0.02, 1 - 0.47 / inches[1], subtitle, ha="left", va="top", fontsize=9.5, color=FAINT
         )
         self.axes = list(
-            self.figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+            self.figure.subplots(
+                len(heights), columns, squeeze=False, height_ratios=heights
+            ).ravel()
         )
         for axes in self.axes:
             axes.set_facecolor(PAPER_WHITE)

@@ -34,6 +34,7 @@ PROGRAMS = {
     "play_match": "lambdago-match",
     "reinforce_policy": "lambdago-reinforce",
     "report_sweep": "lambdago-sweep",
+    "report_zero": "lambdago-report",
     "run_demo": "lambdago-demo",
     "train_model": "lambdago-train",
 }

@@ -287,7 +287,7 @@ SMALL = {  # added to commands, so that they take seconds
 }
 NETS = {"policy": 16, "policy_resnet": 16, "value": 16, "value_resnet": 16}  # filters
 # estimate_rank wants a net that takes ranks, of which none ships yet
-ENDLESS = ("play_gtp", "run_demo", "report_sweep", "measure_speed", "estimate_rank")
+ENDLESS = ("play_gtp", "run_demo", "report_sweep", "report_zero", "measure_speed", "estimate_rank")
 
 
 @pytest.mark.slow

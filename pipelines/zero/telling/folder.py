@@ -1,0 +1,55 @@
+"""`Told`: what the folder of a run says of it, at any time, also while the run goes on."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+from data.base.errors import Mistake
+from pipelines.shell.saved_config import read_saved
+from pipelines.zero.health import alarms
+from pipelines.zero.report import MatchReport, RoundReport
+from pipelines.zero.telling.rows import ROUNDS, read_matches, read_rounds
+
+CONFIG = "config.yaml"
+SIGNS = (ROUNDS, CONFIG, "orders")  # a folder of a run has one of these
+
+
+class NoRun(Mistake):
+    """A folder is not that of a run of `train_zero.py`."""
+
+
+@dataclass(frozen=True)
+class Told:
+    folder: Path
+    rounds: list[RoundReport]
+    matches: list[MatchReport]
+    points: float  # of the board; NaN if the folder does not say
+    planned: int  # rounds; 0 if the folder does not say
+
+    @property
+    def core_hours(self) -> float:
+        return self.rounds[-1].core_hours if self.rounds else 0.0
+
+    @property
+    def warnings(self) -> dict[str, str]:
+        """What is wrong now, in words, by name."""
+        return alarms(self.rounds, self.matches, self.points)
+
+
+def read_told(folder: Path) -> Told:
+    """Return what the folder says. Raises `NoRun`, `RowsError` or `SavedConfigError`."""
+    if not folder.is_dir():
+        raise NoRun(f"{folder}: there is no such folder")
+    if not any((folder / name).exists() for name in SIGNS):
+        raise NoRun(
+            f"{folder}: no folder of a run of train_zero.py, it has no {' or '.join(SIGNS)}"
+        )
+    points, planned = math.nan, 0
+    if (folder / CONFIG).is_file():
+        saved = read_saved(folder / CONFIG)
+        size, rounds = (OmegaConf.to_container(saved).get(key) for key in ("size", "rounds"))  # type: ignore[union-attr]
+        points = float(size**2) if isinstance(size, int) else math.nan
+        planned = rounds if isinstance(rounds, int) else 0
+    return Told(folder, read_rounds(folder), read_matches(folder), points, planned)
