@@ -66,3 +66,13 @@ class MatchReport:
     drawn: int
     seconds: float  # of all cores
     core_hours: float = 0.0  # of the run when it was played
+    as_black: int = 0  # of the games
+    won_as_black: int = 0
+    lost_as_black: int = 0
+    different: int = 0  # games that are not the same as another one, nor its mirror image
+    faults: int = 0  # games that the opponent lost by a fault: not among the games
+
+    @property
+    def score(self) -> float:
+        """The share of points that the net took; a drawn game is half a point."""
+        return (self.won + self.drawn / 2) / self.games if self.games else NAN
