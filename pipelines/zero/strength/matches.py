@@ -106,11 +106,14 @@ class Course:
 
     def report(self) -> MatchReport | None:
         """Return the row; None, and a line for people, if not all games could be played."""
-        if self.failed:
-            self.say(f"{self.match.names[0]} - {self.match.names[1]}: not played: {self.failed}")
-            return None
-        lines = [self.done[fixture.key] for fixture in self.fixtures.values()]
-        return to_report(self.match, lines, self.say)
+        failed, report = self.failed, None
+        if not failed:
+            lines = [self.done[fixture.key] for fixture in self.fixtures.values()]
+            report = to_report(self.match, lines, self.say)
+            failed = "" if report.games else "faults decided all games"
+        if failed:
+            self.say(f"{self.match.names[0]} - {self.match.names[1]}: not played: {failed}")
+        return None if failed else report
 
 
 def play(

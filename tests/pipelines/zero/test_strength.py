@@ -107,6 +107,8 @@ def test_what_an_opponent_loses_by_a_fault_is_told_and_not_counted(
     assert (report.games, report.won, report.faults) == (3, 2, 1)
     assert sum("#3: B+F" in line for line in said) == 1
     assert strength.state() == {"playouts": 10}
+    assert strength.play(20, card, Invented(crashed=(1, 2, 3, 4)), said.append) == []
+    assert strength.state() == {"playouts": 10}
 
 
 # --- going on
