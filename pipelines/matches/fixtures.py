@@ -35,6 +35,10 @@ class Fixture:
     opening: tuple[int, ...]
     key: str
 
+    @property
+    def white(self) -> int:
+        return self.second if self.black == self.first else self.first
+
 
 def draw_fixtures(
     contestants: list[Contestant], size: int, *, games: int, opening_moves: int, seed: int

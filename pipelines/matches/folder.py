@@ -2,14 +2,18 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from data.base.atomic import write_text
 from data.base.errors import first_line
-from pipelines.matches.fixtures import Contestant, MatchError
-from pipelines.matches.games import GameRules
+from data.game.coords import BLACK, WHITE
+from data.records.identity import identity
+from data.records.sgf_writer import write_game
+from pipelines.matches.fixtures import Contestant, Fixture, MatchError
+from pipelines.matches.games import GameRules, Played, to_record
 from pipelines.matches.options import MatchOptions
 from pipelines.shell.console import console
 
@@ -71,6 +75,48 @@ def prepare_folder(
     write_text(
         file, json.dumps(about | {"programs": programs}, indent=1, ensure_ascii=False) + "\n"
     )
+
+
+def keep_game(
+    folder: Path,
+    fixture: Fixture,
+    contestants: Sequence[Contestant],
+    rules: GameRules,
+    played: Played,
+    today: str,
+) -> dict[str, Any]:
+    """Write the record of a game, then the line of results.jsonl that names it; return the line."""
+    names = {
+        BLACK: contestants[fixture.black].name,
+        WHITE: contestants[fixture.white].name,
+    }
+    record = to_record(played, rules, names, fixture.key, today)
+    file = folder / "games" / f"{fixture.number:05}.sgf"
+    notes = {len(played.moves) - 1: played.why} if played.why and played.moves else {}
+    write_text(file, write_game(record, notes))
+    first_colour = BLACK if fixture.black == fixture.first else WHITE
+    line = {
+        "key": fixture.key,
+        "file": f"games/{file.name}",
+        "first": contestants[fixture.first].name,
+        "second": contestants[fixture.second].name,
+        "black": names[BLACK],
+        "white": names[WHITE],
+        "result": played.result,
+        "points": (1 + first_colour * played.winner) / 2,
+        "why": played.why,
+        "moves": len(played.moves),
+        "score": played.score,
+        "area": played.area,
+        "identity": f"{identity(record):016x}",
+        "seconds": {names[colour]: round(played.seconds[colour], 2) for colour in names},
+        "slowest": {names[colour]: round(played.slowest[colour], 2) for colour in names},
+    }
+    with (folder / "results.jsonl").open("a", encoding="utf-8") as results:
+        results.write(json.dumps(line, ensure_ascii=False) + "\n")
+        results.flush()
+        os.fsync(results.fileno())
+    return line
 
 
 def read_results(file: Path) -> dict[str, dict[str, Any]]:

@@ -7,8 +7,9 @@ Results are written as in SGF: B+3.5, W+R (resigned), B+T (time), W+F (forfeited
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -18,10 +19,26 @@ from data.records.record import GameRecord
 from mcts.play.clock import Clock, TimeRules
 from mcts.play.dead_stones import judge, to_result
 from pipelines.engine.thinkers import shipped_rollouts
-from pipelines.matches.gtp_client import LOAD, START, EngineError, GtpEngine, Refused, TooSlow
+from pipelines.matches.gtp_client import (
+    LOAD,
+    SHORT,
+    START,
+    EngineError,
+    GtpEngine,
+    Refused,
+    TooSlow,
+)
 
 LETTERS = {BLACK: "B", WHITE: "W"}
 GRACE = 1.0  # seconds past the end of a clock before the referee stops waiting
+
+
+class Asked(Protocol):
+    """What the referee needs of an engine: a `GtpEngine`, or one in this process."""
+
+    def ask(self, command: str, timeout: float = SHORT) -> str:
+        """Return the answer. Raises `EngineError`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -110,13 +127,13 @@ def to_score(text: str) -> float:
         raise EngineError(f"the referee counts {text!r}, which is no score") from None
 
 
-def set_up(engine: GtpEngine, size: int, komi: float) -> None:
+def set_up(engine: Asked, size: int, komi: float) -> None:
     for command in (f"boardsize {size}", "clear_board", f"komi {komi:g}"):
         engine.ask(command, START)
 
 
 def play_game(
-    engines: dict[int, GtpEngine], rules: GameRules, opening: Sequence[int], counter: Counter
+    engines: Mapping[int, Asked], rules: GameRules, opening: Sequence[int], counter: Counter
 ) -> Played:
     board = Board(rules.size, komi=rules.komi, ko=rules.ko)
     played = Played("?", 0, "", [], {BLACK: 0.0, WHITE: 0.0}, {BLACK: 0.0, WHITE: 0.0})
@@ -142,7 +159,7 @@ def play_game(
     return finish(played, board, counter, "")
 
 
-def prepare(engine: GtpEngine, colour: int, rules: GameRules) -> None:
+def prepare(engine: Asked, colour: int, rules: GameRules) -> None:
     try:
         set_up(engine, rules.size, rules.komi)
         if rules.time.kind != "none":
@@ -161,7 +178,7 @@ def time_command(rules: TimeRules) -> str:
     return f"kata-time_settings fischer {rules.main:g} {rules.period:g}"
 
 
-def tell(engine: GtpEngine, owner: int, colour: int, move: int, size: int) -> None:
+def tell(engine: Asked, owner: int, colour: int, move: int, size: int) -> None:
     """Show an engine, the player of `owner`, a move that is legal here."""
     try:
         engine.ask(f"play {LETTERS[colour]} {to_gtp(move, size)}")
@@ -172,7 +189,7 @@ def tell(engine: GtpEngine, owner: int, colour: int, move: int, size: int) -> No
 
 
 def ask_move(
-    engine: GtpEngine, colour: int, board: Board, clock: Clock, rules: GameRules, played: Played
+    engine: Asked, colour: int, board: Board, clock: Clock, rules: GameRules, played: Played
 ) -> int | None:
     """A legal move, or None if it resigns."""
     limit = min(rules.move_timeout, clock.hard_limit() + GRACE)

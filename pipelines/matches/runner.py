@@ -8,8 +8,6 @@
 | `<player>.<worker>.log`   | what an engine prints on standard error    |
 """
 
-import json
-import os
 import queue
 import re
 import sys
@@ -21,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from data.game.coords import BLACK, WHITE
-from data.records.identity import identity
-from data.records.sgf_writer import write_game
 from mcts.play.clock import describe
 from pipelines.matches.fixtures import Contestant, Fixture, MatchError
+from pipelines.matches.folder import keep_game
 from pipelines.matches.games import (
     Counter,
     GameRules,
@@ -32,7 +29,6 @@ from pipelines.matches.games import (
     play_game,
     set_up,
     time_command,
-    to_record,
 )
 from pipelines.matches.gtp_client import LOAD, START, EngineError, GtpEngine, Killed
 from pipelines.matches.options import MatchOptions
@@ -197,7 +193,6 @@ class Match:
     def play_fixture(
         self, fixture: Fixture, engines: dict[int, GtpEngine], counter: Counter, worker: int
     ) -> None:
-        white = fixture.second if fixture.black == fixture.first else fixture.first
         for attempt in range(1, KILLED + 1):
             try:
                 for k in (fixture.first, fixture.second):
@@ -206,7 +201,7 @@ class Match:
                     if k not in engines:
                         engines[k] = self.start(k, worker)
                 played = play_game(
-                    {BLACK: engines[fixture.black], WHITE: engines[white]},
+                    {BLACK: engines[fixture.black], WHITE: engines[fixture.white]},
                     self.rules,
                     fixture.opening,
                     counter,
@@ -223,44 +218,11 @@ class Match:
             except EngineError as error:
                 raise MatchError(f"{error}; finished games are kept") from None
         if not self.killed.is_set():
-            self.save(fixture, white, played)
+            self.save(fixture, played)
 
-    def save(self, fixture: Fixture, white: int, played: Played) -> None:
-        """Write the record of a game, then the line of results.jsonl that names it."""
-        names = {BLACK: self.contestants[fixture.black].name, WHITE: self.contestants[white].name}
-        record = to_record(played, self.rules, names, fixture.key, self.today)
-        file = self.folder / "games" / f"{fixture.number:05}.sgf"
-        notes = {len(played.moves) - 1: played.why} if played.why and played.moves else {}
-        temporary = file.with_suffix(".tmp")
-        temporary.write_text(write_game(record, notes), encoding="utf-8")
-        temporary.replace(file)
-        first_colour = BLACK if fixture.black == fixture.first else WHITE
-        line = {
-            "key": fixture.key,
-            "file": f"games/{file.name}",
-            "first": self.contestants[fixture.first].name,
-            "second": self.contestants[fixture.second].name,
-            "black": names[BLACK],
-            "white": names[WHITE],
-            "result": played.result,
-            "points": (1 + first_colour * played.winner) / 2,
-            "why": played.why,
-            "moves": len(played.moves),
-            "score": played.score,
-            "area": played.area,
-            "identity": f"{identity(record):016x}",
-            "seconds": {
-                names[colour]: round(played.seconds[colour], 2) for colour in (BLACK, WHITE)
-            },
-            "slowest": {
-                names[colour]: round(played.slowest[colour], 2) for colour in (BLACK, WHITE)
-            },
-        }
+    def save(self, fixture: Fixture, played: Played) -> None:
         with self.lock:
-            with (self.folder / "results.jsonl").open("a", encoding="utf-8") as results:
-                results.write(json.dumps(line, ensure_ascii=False) + "\n")
-                results.flush()
-                os.fsync(results.fileno())
+            line = keep_game(self.folder, fixture, self.contestants, self.rules, played, self.today)
             self.done[fixture.key] = line
             self.show(line)
 

@@ -67,8 +67,13 @@ class MatchReport:
     drawn: int
     seconds: float  # of all cores
     core_hours: float = 0.0  # of the run when it was played
+    as_black: int = 0  # of the games
+    won_as_black: int = 0
+    lost_as_black: int = 0
+    different: int = 0  # games that are not the same as another one, nor its mirror image
+    faults: int = 0  # games that the opponent lost by a fault: not among the games
 
     @property
     def share(self) -> float:
-        """The share of games won; a draw is half a win."""
-        return (self.won + 0.5 * self.drawn) / max(1, self.games)
+        """The share of games won; a drawn game is half a win."""
+        return (self.won + self.drawn / 2) / self.games if self.games else NAN

@@ -1,0 +1,1 @@
+"""How strong the nets of a run are, by matches: begin with `strength.py`."""
