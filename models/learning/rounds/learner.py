@@ -262,7 +262,7 @@ class RoundLearner:
         self.steps = saved["global_step"]
         self.rounds = saved["rounds"]["rounds"]
         self.multiplier = float(saved["rounds"]["multiplier"])
-        return with_arrays(saved["extra"])  # type: ignore[no-any-return]
+        return with_arrays(saved["extra"])
 
 
 def adapted(multiplier: float, kl: float, aim: float) -> float:
