@@ -17,7 +17,7 @@ from models.files.open import card_of, inputs_of_net
 from models.nets.build import make_net, plain_net
 from tests.support.rounds import DUAL, SIZE, SMALL, ZERO
 
-LEAN = {**DUAL, "heads": ["policy", "value", "owner"], "blocks": 1}
+LEAN = {**DUAL, "heads": ["policy", "value"], "blocks": 1}
 
 
 def net_of(arguments: dict[str, Any], seed: int, *, fresh: bool = False) -> tuple[nn.Module, Card]:
@@ -38,36 +38,41 @@ def some_planes(card: Card, rows: int = 40) -> np.ndarray:
     return np.random.default_rng(1).integers(0, 2, shape).astype(np.uint8)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [LEAN, *(pytest.param(net, marks=pytest.mark.slow) for net in (DUAL, ZERO, SMALL))],
-)
-def test_files_are_those_of_a_full_export(
-    arguments: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    net, card = net_of(arguments, 1)
+def test_new_weights_answer_through_the_old_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    net, card = net_of(LEAN, 1)
     planes = some_planes(card)
     exporter = QuickExport(card)
     first = exporter.files(net, planes)
     assert first.problem == "" and first.int8 is not None
     monkeypatch.setattr(quick, "to_onnx", None)  # called no more
-    other, _ = net_of(arguments, 2)
-    expected = to_int8(to_onnx(other, card), planes, card)
+    # a fresh net has equal weights, which a full export writes once
+    for seed, fresh in ((2, False), (3, True)):
+        other, _ = net_of(LEAN, seed, fresh=fresh)
+        standard = TorchEngine(other, card, threads=1)
+        onnx = OnnxEngine(exporter.onnx_of(other, standard.net.state_dict()), card, threads=1)
+        found = onnx.run(planes)
+        for name, value in standard.run(planes).items():
+            if name == "policy":
+                value = torch.from_numpy(value).log_softmax(1).numpy()
+            assert np.allclose(found[name], value, atol=1e-5), name
     torch.manual_seed(5)
-    second = exporter.files(other, planes)
-    drawn = torch.rand(1)
-    assert second.int8 == expected != first.int8
     assert exporter.files(net, planes).int8 == first.int8
+    drawn = torch.rand(1)
     torch.manual_seed(5)
     assert torch.equal(torch.rand(1), drawn)
 
-    # a fresh net has equal weights, which a full export writes once; the answers are the same
-    fresh, _ = net_of(arguments, 3, fresh=True)
-    folded = TorchEngine(fresh, card, threads=1).net.state_dict()
-    found = OnnxEngine(exporter.onnx_of(fresh, folded), card, threads=1).run(planes)
-    for name, value in TorchEngine(fresh, card, threads=1).run(planes).items():
-        logs = torch.from_numpy(value).log_softmax(1).numpy() if name == "policy" else value
-        assert np.allclose(found[name], logs, atol=1e-5), name
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [DUAL, ZERO, SMALL])
+def test_files_are_those_of_a_full_export(arguments: dict[str, Any]) -> None:
+    net, card = net_of(arguments, 1)
+    planes = some_planes(card)
+    exporter = QuickExport(card)
+    exporter.files(net, planes)
+    other, _ = net_of(arguments, 2)
+    full = to_onnx(other, card)
+    assert exporter.onnx_of(other, TorchEngine(other, card, threads=1).net.state_dict()) == full
+    assert exporter.files(other, planes).int8 == to_int8(full, planes, card)
 
 
 def test_weights_without_a_place_in_the_graph_are_exported_in_full(
