@@ -76,7 +76,8 @@ def check_net(saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     for name in sorted((saved.keys() | wanted.keys()) - MAY_CHANGE):
         one, other = (listed(card.get(name)) for card in (saved, wanted))
         if one != other:
-            raise StateError(f"of another net: its {name!a} is {one!a}, here {other!a}")
+            was, here = ascii(one)[:60], ascii(other)[:60]
+            raise StateError(f"of another net: its {name!a} is {was}, here {here}")
 
 
 def listed(value: Any) -> Any:

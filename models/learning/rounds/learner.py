@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
 from data.base.cores import compute_cores
-from data.base.errors import Mistake
+from data.base.errors import Mistake, first_line
 from models.learning.learner import Batch, Diverged
 from models.learning.lesson_module import LessonModule, added
 from models.learning.lessons import Judged, has_target, judge
@@ -279,19 +279,24 @@ def adapted(multiplier: float, kl: float, aim: float) -> float:
 
 
 def make_fabric(device: str, precision: str) -> Fabric:
-    """Return Fabric for one device: cpu, cuda, cuda:1 or mps."""
+    """Return Fabric for one device: cpu, cuda, cuda:1 or mps. Raises `Mistake` if it is missing."""
     kind, _, number = device.partition(":")
-    talk = logging.getLogger("lightning_fabric")
-    level = talk.level
-    talk.setLevel(logging.WARNING)  # it announces the precision, which the pipeline tells
+    # it would announce the precision, which the pipeline tells
+    talk = [logging.getLogger(name) for name in ("lightning_fabric", "pytorch_lightning")]
+    levels = [each.level for each in talk]
+    for each in talk:
+        each.setLevel(logging.WARNING)
     try:
         return Fabric(
             accelerator=kind,
             devices=[int(number)] if number else 1,
             precision=precision,  # type: ignore[arg-type]
         )
+    except Exception as error:  # Lightning has several kinds for a device that is not there
+        raise Mistake(f"device={device}: torch can't use it here ({first_line(error)})") from None
     finally:
-        talk.setLevel(level)
+        for each, level in zip(talk, levels, strict=True):
+            each.setLevel(level)
 
 
 def without_prefix(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -145,6 +145,14 @@ def test_a_target_that_self_play_does_not_give_is_named() -> None:
         learner.learn(lacking, 1)
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_device_or_precision_that_is_missing_is_named() -> None:
+    with pytest.raises(Mistake, match="device=cuda:1: torch can't use it here"):
+        learner_of(SMALL, device="cuda:1")
+    with pytest.raises(Mistake, match="precision=auto: 32-true or bf16-mixed"):
+        learner_of(SMALL, precision="auto")
+
+
 # --- going on
 
 
