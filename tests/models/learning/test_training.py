@@ -3,7 +3,6 @@ and what is refused.
 """
 
 import csv
-import io
 import os
 import pickle
 import re
@@ -13,10 +12,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing, redirect_stderr
+from contextlib import closing
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -42,6 +40,7 @@ from pipelines.shell.options import OptionError
 from pipelines.training.options import TrainingError, complete
 from pipelines.training.resume import COMPOSED, resumed_config
 from pipelines.training.run import train
+from tests.support.calls import called
 from tests.support.tiny_dataset import make_dataset
 from tests.support.tiny_nets import VALUE, tiny_net, write_checkpoint
 
@@ -79,17 +78,9 @@ def failed(*arguments: str) -> str:
 
     It runs in this process: another one would spend seconds on its imports.
     """
-    said = io.StringIO()
-    with (
-        patch.object(sys, "argv", ["train_model.py", *arguments]),
-        patch.dict(os.environ),
-        redirect_stderr(said),
-        pytest.raises(SystemExit) as ended,
-    ):
-        train_model.main()
-    assert ended.value.code == 2, said.getvalue()
-    assert said.getvalue().startswith("train_model: ")
-    return said.getvalue()
+    done = called("train_model", *arguments)
+    assert done.code == 2 and done.err.startswith("train_model: "), done
+    return done.err
 
 
 def test_a_policy_net_learns_two_batches_by_heart(tmp_path: Path, dataset: Path) -> None:
@@ -997,7 +988,7 @@ def test_a_key_that_the_run_has_not_is_refused(tmp_path: Path, dataset: Path) ->
     trained(tmp_path, dataset, "positions=320", "validate_every=160", "schedule=trapezoid")
     assert "schedule.deccay" in failed(f"resume={tmp_path}", "schedule.deccay=0.5", "positions=480")
     arguments = [f"resume={tmp_path}", "schedule.decay=0.5", "positions=480", "threads=1"]
-    subprocess.run(command(*arguments), check=True, timeout=120)
+    assert called("train_model", *arguments).code == 0
     assert "decay: 0.5" in (tmp_path / "config.yaml").read_text()
 
 
