@@ -47,7 +47,15 @@ from tests.support.tiny_nets import VALUE, tiny_net, write_checkpoint
 SMALL = [
     "model=policy_resnet", "model.net.filters=16", "model.net.blocks=2", "model.net.hidden=8", "loader.batch_size=16",
     "loader.pool_rows=256", "logger=none", "threads=1", "log_every=4", "trainer.accelerator=cpu",
+    "loader.eval_batch_size=100",
 ]  # fmt: skip
+LONGER = [
+    "positions=800",
+    "validate_every=320",
+    "model=value_resnet",
+    "model.net.dropout=0.2",
+    "loader.positions_per_game=10",
+]
 
 
 @pytest.fixture(scope="module")
@@ -134,32 +142,30 @@ def test_a_loaded_net_answers_like_the_averaged_one(tmp_path: Path, dataset: Pat
     assert net(torch.zeros(2, config["loader"]["planes"], 9, 9)).shape == (2, 81)
 
 
+@pytest.fixture(scope="module")
+def unbroken(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    trained(folder := tmp_path_factory.mktemp("unbroken") / "whole", dataset, *LONGER)
+    return folder
+
+
 @pytest.mark.parametrize("stop_after", [7, 8, 24, 25, 40])
 def test_a_run_stopped_and_resumed_equals_an_unbroken_one(
-    tmp_path: Path, dataset: Path, stop_after: int, monkeypatch: Any
+    tmp_path: Path, dataset: Path, unbroken: Path, stop_after: int, monkeypatch: Any
 ) -> None:
     """Passes over the data are shorter than the run; some of the stops fall on a step that is
     logged, one on a validation.
     """
-    settings = [
-        "positions=800",
-        "validate_every=320",
-        "model=value_resnet",
-        "model.net.dropout=0.2",
-        "loader.positions_per_game=10",
-    ]
-    trained(tmp_path / "whole", dataset, *settings)
     stop_at(monkeypatch, stop_after)
     with pytest.raises(SystemExit) as stopped:
-        trained(tmp_path / "broken", dataset, *settings)
+        trained(tmp_path / "broken", dataset, *LONGER)
     assert stopped.value.code == 128 + signal.SIGTERM
     monkeypatch.undo()
     train_model.run(configured(f"resume={tmp_path / 'broken'}", "dataset=unused"))
     assert_same(
-        read_checkpoint(tmp_path / "whole/checkpoints/last.ckpt"),
+        read_checkpoint(unbroken / "checkpoints/last.ckpt"),
         read_checkpoint(tmp_path / "broken/checkpoints/last.ckpt"),
     )
-    assert read_metrics(tmp_path / "whole") == read_metrics(tmp_path / "broken")
+    assert read_metrics(unbroken) == read_metrics(tmp_path / "broken")
 
 
 def test_a_validation_is_broken_off_and_nothing_is_lost(
