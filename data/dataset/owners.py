@@ -68,6 +68,15 @@ def read_about(path: Path) -> dict[str, Any]:
         return {}
 
 
+def may_be_of(path: Path, file: DatasetFile) -> bool:
+    """Whether a file of owners is one of these games, or too damaged to tell."""
+    try:
+        identities = guarded(path, lambda held: read_column(held, "identity"))
+    except BROKEN:
+        return True
+    return np.array_equal(identities, file.games["identity"][:])
+
+
 def read_owners(path: str | Path, file: DatasetFile) -> np.ndarray:
     """Return int8 [games, points].
 

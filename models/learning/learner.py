@@ -6,7 +6,7 @@ a run goes on after a stop is the business of `exact_resume.py`.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -84,11 +84,12 @@ class Learner(ResumableModule):
         self.sums, self.summed = {}, 0
 
     def validation_step(self, batch: Batch, index: int) -> None:
-        metrics = self.judge(batch, validating=True)
+        self.log_validated(self.judge(batch, validating=True), len(batch["planes"]))
+
+    def log_validated(self, metrics: Mapping[str, Tensor], positions: int) -> None:
+        """Log the metrics of a batch; the validation's are the means over all positions."""
         named = {f"val/{name}": value for name, value in metrics.items()}
-        self.log_dict(
-            named, on_step=False, on_epoch=True, batch_size=len(batch["planes"]), sync_dist=True
-        )
+        self.log_dict(named, on_step=False, on_epoch=True, batch_size=positions, sync_dist=True)
 
     def configure_optimizers(self) -> Any:
         optimizer = self.make_optimizer(self.net)

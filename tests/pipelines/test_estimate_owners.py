@@ -10,7 +10,7 @@ from hydra import compose, initialize_config_dir
 
 from data.dataset.file import DatasetFile
 from data.dataset.layout import DatasetError
-from data.dataset.owners import SURE, read_owners
+from data.dataset.owners import SURE, read_owners, write_owners
 from data.game.coords import PASS
 from data.loading.datamodule import GoDataModule
 from mcts.rollouts.owners import believed
@@ -139,6 +139,34 @@ def test_a_file_that_is_something_else_is_not_written_over(tmp_path: Path, walle
     )
     for _ in range(2):  # owners of before may go
         run(f"dataset={copy}", f"owners={tmp_path / 'owners.h5'}", "rollouts=1")
+
+
+def test_owners_of_others_are_replaced_only_if_asked_for(tmp_path: Path, walled: Path) -> None:
+    """Games of another dataset, and exact owners of these games, which took hours to play."""
+    other = make_dataset(tmp_path, games=10, moves=10)
+    file = DatasetFile(walled)
+    exact = tmp_path / "exact.h5"
+    write_owners(exact, file, np.zeros((file.game_count, 81), np.int8), {"exact": True})
+    beside = run(f"dataset={other}", "rollouts=1")["owners"]
+    for path, line in ((beside, "of other games than"), (exact, "did not estimate")):
+        how = [f"dataset={walled}", f"owners={path}", "rollouts=1"]
+        before = Path(path).read_bytes()
+        with pytest.raises(estimate_owners.OwnerError, match=rf"{line}.*say overwrite=true"):
+            run(*how)
+        assert Path(path).read_bytes() == before
+        run(*how, "overwrite=true")
+        assert Path(path).read_bytes() != before
+        run(*how)  # now it is a file of its own
+
+
+@pytest.mark.parametrize(
+    ("dataset", "owners"), [("games.h5", "games.owners.h5"), ("games.9x9", "games.9x9.owners.h5")]
+)
+def test_owners_stand_beside_their_dataset_as_a_build_names_them(
+    tmp_path: Path, walled: Path, dataset: str, owners: str
+) -> None:
+    (tmp_path / dataset).write_bytes(walled.read_bytes())
+    assert run(f"dataset={tmp_path / dataset}", "rollouts=1")["owners"] == str(tmp_path / owners)
 
 
 def test_the_same_seed_gives_the_same_owners_with_any_number_of_threads(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from data.features.uniform import Known
 from data.loading.datamodule import GoDataModule
 from models.answering.open import open_net
 from models.files.card import read_card
-from tests.pipelines.test_scripts import run_all
+from tests.support.calls import run_all
 from tests.support.damage import ROOT, script
 from tests.support.golden import golden
 

@@ -2,7 +2,6 @@
 in the call are answered.
 """
 
-import json
 import os
 import re
 import subprocess
@@ -22,6 +21,7 @@ from pipelines.shell.help import help_text
 from pipelines.shell.mistakes import explain
 from pipelines.shell.run_folders import LOCK, FolderTaken, claimed
 from pipelines.shell.script import RUN_FOLDER
+from tests.support.calls import run_all
 from tests.support.damage import run_watched, script
 from tests.support.tiny_dataset import make_dataset
 
@@ -43,42 +43,6 @@ RUN = [
     "trainer.accelerator=cpu",
     "logger=none",
 ]
-
-# Runs `main` of several scripts in one process, as starting each takes seconds. Reads [[script,
-# [argument, ...]], ...].
-DRIVER = """
-import contextlib, importlib, io, json, sys
-from hydra.core.global_hydra import GlobalHydra
-answers = []
-for name, arguments in json.load(sys.stdin):
-    sys.argv = [f"pipelines/{name}.py", *arguments]
-    GlobalHydra.instance().clear()
-    code, out, err = 0, io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            importlib.import_module(f"pipelines.{name}").main()
-        except SystemExit as end:
-            code = end.code
-    answers.append([code, out.getvalue(), err.getvalue()])
-json.dump(answers, sys.stdout)
-"""
-
-
-def run_all(calls: list[tuple[str, list[str]]], folder: Path) -> list[tuple[int, str, str]]:
-    """Exit code, standard output and standard error of each."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    line = [sys.executable, "-c", DRIVER]
-    done = subprocess.run(
-        line,
-        input=json.dumps(calls),
-        capture_output=True,
-        text=True,
-        timeout=240,
-        cwd=folder,
-        env=environment,
-    )
-    assert done.returncode == 0, done.stderr
-    return [tuple(answer) for answer in json.loads(done.stdout)]
 
 
 # --- folders of runs

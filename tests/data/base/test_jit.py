@@ -12,13 +12,14 @@ import pytest
 
 from data.base import jit
 
+# Kernels that call those of other files, and one with two signatures; few, as three processes
+# compile or load them.
 PROGRAM = (
-    "import numpy as np; from data.game.board import Board; from data.game.board_kernels import *; "
-    "from data.base.random_kernels import new_state; "
-    "from mcts.rollouts.uniform_kernels import *; "
-    "b = Board(9); b.play(40); boards = new_boards(2, 9); "
-    "owner = np.zeros(VERTICES, np.int8); free = [p for p in range(81) if p != 40]; "
-    "print(uniform_rollouts(boards, 1, new_state(7), 5, owner), b.legal_points() == free)"
+    "import numpy as np; from data.game.board import Board; "
+    "from data.base.random_kernels import new_state, next_below; "
+    "state = new_state(7); board = Board(9); board.play(40); "
+    "free = [p for p in range(81) if p != 40]; "
+    "print([next_below(state, n) for n in (361, np.uint32(7))], board.legal_points() == free)"
 )
 
 

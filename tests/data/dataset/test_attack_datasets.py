@@ -37,6 +37,7 @@ from tests.models.learning.test_training import failed, trained
 from tests.pipelines.test_inspect_dataset import random_game
 from tests.support.attack_cases import OUTSIDE, put_outside
 from tests.support.builds import ROOT, build_here, edited
+from tests.support.calls import called, run_all
 from tests.support.damage import run_watched, script
 
 # a checksum fits, and no other part of the file says what they should be
@@ -112,7 +113,7 @@ def test_scripts_name_what_is_wrong_in_one_line(dataset: Path, copy: Path) -> No
         first = int(file["games/offset"][3])
         file["games/moves"][first + 1] = file["games/moves"][first]
         file["games/value"][3] = 1
-    ended = run_watched(script("estimate_owners", f"dataset={copy}", "rollouts=1"), seconds=200)
+    ended = called("estimate_owners", f"dataset={copy}", "rollouts=1")
     assert (
         ended.kind == "refused"
         and "game 3 is not legal" in ended.err
@@ -121,19 +122,13 @@ def test_scripts_name_what_is_wrong_in_one_line(dataset: Path, copy: Path) -> No
     assert not copy.with_suffix(".owners.h5").exists()
     with edited(copy) as file:
         file["games/setup_colour"][0] = 77
-    ended = run_watched(
-        script(
-            "train_model",
-            "model=rollout",
-            f"dataset={copy}",
-            f"hydra.run.dir={copy.parent / 'run'}",
-        ),
-        seconds=200,
+    ended = called(
+        "train_model", "model=rollout", f"dataset={copy}", f"hydra.run.dir={copy.parent / 'run'}"
     )
     assert ended.kind == "refused" and "games/setup_colour[0] is 77" in ended.err, ended
     with edited(copy) as file:
         file["positions/game"][7] = 500
-    ended = run_watched(script("inspect_dataset", f"dataset={copy}", "sample=7"))
+    ended = called("inspect_dataset", f"dataset={copy}", "sample=7")
     assert ended.kind == "refused" and "row 7 has the game 500" in ended.err, ended
 
 
@@ -160,24 +155,19 @@ def test_scripts_follow_no_dataset_to_another_file(copy: Path, pipe: Path) -> No
     with edited(copy) as file:
         put_outside(file, "games/moves", "raw file", pipe)
         put_outside(file, "positions/planes", "raw file", pipe)
-    train = script(
-        "train_model", f"dataset={copy}", f"hydra.run.dir={copy.parent / 'run'}", "positions=256"
-    )
-    patterns = script(
-        "train_model", "model=rollout", f"dataset={copy}", f"hydra.run.dir={copy.parent / 'other'}"
-    )
-    inspect = script("inspect_dataset", f"dataset={copy}")
+    run, other = (f"hydra.run.dir={copy.parent / name}" for name in ("run", "other"))
     # what each reads
-    uses = {
-        "games/moves": (inspect, [*inspect, "verify=true"], patterns),
-        "positions/planes": (train,),
-    }
-    for name, commands in uses.items():
-        for command in commands:
-            ended = run_watched(command)
-            assert (
-                ended.kind == "refused" and f"{name} keeps its values in another file" in ended.err
-            ), ended
+    uses = [
+        ("games/moves", "inspect_dataset", []),
+        ("games/moves", "inspect_dataset", ["verify=true"]),
+        ("games/moves", "train_model", ["model=rollout", other]),
+        ("positions/planes", "train_model", [run, "positions=256"]),
+    ]
+    calls = [(name, [f"dataset={copy}", *more]) for _, name, more in uses]
+    answers = run_all(calls, copy.parent)  # in another process, which is ended if it hangs
+    for (column, *_), (code, _, err) in zip(uses, answers, strict=True):
+        assert code == 2 and len(err.splitlines()) == 1, err
+        assert f"{column} keeps its values in another file" in err
 
 
 # --- the doors, one by one
@@ -343,9 +333,8 @@ def test_names_steer_no_terminal_and_no_table(tmp_path: Path) -> None:
         )
     build_here(records, tmp_path / "games.h5", validation=0.0, test=0.0)
     listed = tmp_path / "games.csv"
-    ended = run_watched(
-        script("inspect_dataset", f"dataset={tmp_path / 'games.h5'}", f"games={listed}", "sample=0")
-    )
+    dataset = f"dataset={tmp_path / 'games.h5'}"
+    ended = called("inspect_dataset", dataset, f"games={listed}", "sample=0")
     assert ended.kind == "well" and "\x1b" not in ended.out and "wrote" in ended.out, ended
     rows = list(csv.DictReader(listed.open(encoding="utf-8")))
     names = {row["black"] for row in rows}
@@ -360,9 +349,7 @@ def test_names_steer_no_terminal_and_no_table(tmp_path: Path) -> None:
     assert {row["komi"] for row in rows} == {"6.5"} and {row["black_rank"] for row in rows} == {
         "3d"
     }
-    ended = run_watched(script("inspect_dataset", f"dataset={tmp_path / 'games.h5'}"))
+    ended = called("inspect_dataset", dataset)
     assert ended.kind == "well" and "\x1b" not in ended.out and "[red]x" in ended.out, ended
-    again = run_watched(
-        script("inspect_dataset", f"dataset={tmp_path / 'games.h5'}", f"games={listed}")
-    )
+    again = called("inspect_dataset", dataset, f"games={listed}")
     assert again.kind == "refused" and "exists" in again.err

@@ -29,6 +29,7 @@ from models.nets.answers import ask
 from models.nets.blocks import PointBias
 from pipelines.shell.environment import ROOT
 from pipelines.shell.mistakes import explain
+from tests.support.calls import called
 from tests.support.small_dataset import write_dataset
 from tests.support.tiny_nets import (
     DUAL,
@@ -748,15 +749,11 @@ def test_engines_and_devices_that_are_not_there_are_refused(tmp_path):
 def test_a_foreign_checkpoint_ends_a_pipeline_with_one_line_and_exit_code_2(tmp_path):
     (tmp_path / "net.ckpt").write_bytes(pickle.dumps({"a": 1})[:-3])
     (tmp_path / "data.h5").write_bytes(b"")
-    command = [
-        sys.executable,
-        str(ROOT / "pipelines" / "export_model.py"),
-        f"checkpoint={tmp_path / 'net.ckpt'}",
-        "dataset=x.h5",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1
-    assert done.stderr.startswith("export_model: ") and "net.ckpt" in done.stderr
+    done = called(
+        "export_model", f"checkpoint={tmp_path / 'net.ckpt'}", "dataset=x.h5", cwd=tmp_path
+    )
+    assert done.kind == "refused", done
+    assert done.err.startswith("export_model: ") and "net.ckpt" in done.err
 
 
 @pytest.mark.parametrize(
@@ -771,15 +768,9 @@ def test_scripts_refuse_checkpoints_of_other_programs(tmp_path, script, name):
     whole = write_checkpoint(tmp_path / "whole.ckpt", tiny_net(POLICY)[0], POLICY)
     changed_checkpoint(whole, tmp_path / "net.ckpt", **FOREIGN[name])
     write_dataset(tmp_path / "games.h5")
-    command = [
-        sys.executable,
-        str(ROOT / "pipelines" / f"{script}.py"),
-        "checkpoint=net.ckpt",
-        "dataset=games.h5",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1, done.stderr
-    assert done.stderr.startswith(f"{script}: net.ckpt: ")
+    done = called(script, "checkpoint=net.ckpt", "dataset=games.h5", cwd=tmp_path)
+    assert done.kind == "refused", done
+    assert done.err.startswith(f"{script}: net.ckpt: ")
 
 
 def test_opening_an_onnx_file_needs_no_torch():

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ from models.exporting.int8 import EVEN, before_convolutions, head, to_int8, with
 from models.exporting.onnx import explained, to_onnx
 from models.exporting.parity import check_agreement, compare_answers, compare_moves, compare_values
 from models.exporting.sample import sample, with_conditions
-from models.files.card import ExportError, NetFileError, as_text, read_card
+from models.files.card import Card, ExportError, NetFileError, as_text, read_card
 from models.files.checksums import checksum, checksum_of_patterns
 from models.files.interface import INPUT, OUTPUT, SIDE
 from models.files.open import from_checkpoint, open_weights
@@ -93,6 +94,13 @@ def taught_net() -> torch.nn.Module:
         optimizer.step()
     assert loss.item() < 4, "it should have learned something"
     return net.eval()
+
+
+@cache
+def in_onnx(kind: str) -> tuple[torch.nn.Module, Card, bytes]:
+    """A net with random weights, and the same as an ONNX file, which takes seconds to write."""
+    net, card = tiny_net({"dual": DUAL, "zero": ZERO}[kind], seed=4)
+    return net, card, to_onnx(net, card)
 
 
 @pytest.fixture(scope="module")
@@ -316,22 +324,21 @@ def test_each_file_answers_like_the_checkpoint(made, kind, engine):
         check_close(standard, answers, int8=engine == "int8")
 
 
-@pytest.mark.parametrize("arguments", [DUAL, ZERO], ids=["dual", "zero"])
-def test_nets_of_many_inputs_are_the_same_in_all_formats(arguments):
+@pytest.mark.parametrize("kind", ["dual", "zero"])
+def test_nets_of_many_inputs_are_the_same_in_all_formats(kind):
     """Ranks, source, year and komi: they differ from position to position, and int8 has ranges for
     them.
     """
-    net, card = tiny_net(arguments, seed=4)
+    net, card, content = in_onnx(kind)
     packed, to_play = random_packed(96, card.inputs.features)
     positions = Positions(packed, to_play, random_known(96), np.arange(96, dtype=np.uint8) % 8)
     planes = unpack(with_conditions(positions, Conditions(9, 9, 1, 2020), 0), card.inputs)
-    content = to_onnx(net, card)
     int8 = to_int8(content, planes.reshape(96, SIZE, SIZE, -1), card)
     standard = Inference(card, TorchEngine(net, card)).evaluate(positions)
     for file in (content, int8):
         found = Inference(card, OnnxEngine(file, card, threads=1)).evaluate(positions)
         check_close(standard, found, int8=file is int8)
-    if arguments is DUAL:
+    if kind == "dual":
         makers = {
             name: node for node in onnx.load_from_string(int8).graph.node for name in node.output
         }
@@ -345,20 +352,20 @@ def test_nets_of_many_inputs_are_the_same_in_all_formats(arguments):
 
 def test_komi_in_the_first_convolution_leaves_it_in_fp32():
     """A net whose uniform planes are planes like others: 8 bits are too few for 0 to 255 and 0 to 1."""
-    for uniform, first in (
-        (["black_to_play"], "DequantizeLinear"),
-        (["black_to_play", "komi"], None),
+    told = tiny_net({**ZERO, "uniform": ["black_to_play"]})
+    for (_, card, content), first in (
+        ((*told, to_onnx(*told)), "DequantizeLinear"),
+        (in_onnx("zero"), None),
     ):
-        net, card = tiny_net({**ZERO, "uniform": uniform})
         planes = np.zeros((8, SIZE, SIZE, len(card.planes)), np.uint8)
-        model = onnx.load_from_string(to_int8(to_onnx(net, card), planes, card))
+        model = onnx.load_from_string(to_int8(content, planes, card))
         makers = {output: node.op_type for node in model.graph.node for output in node.output}
         fed = [makers.get(node.input[1]) for node in model.graph.node if node.op_type == "Conv"]
-        assert fed == [first, *["DequantizeLinear"] * 4, None, None], uniform
+        assert fed == [first, *["DequantizeLinear"] * 4, None, None], card.inputs.uniform
 
 
 def test_what_no_convolution_feeds_is_not_in_int8():
-    model = onnx.load_from_string(to_onnx(*tiny_net(DUAL)))
+    model = onnx.load_from_string(in_onnx("dual")[2])
     unfed = set(before_convolutions(model))
     kinds = {node.op_type for node in model.graph.node if node.name in unfed}
     assert {"Cast", "Gather"} <= kinds and not {"Conv", "ReduceMax", "LogSoftmax"} & kinds

@@ -40,6 +40,7 @@ from pipelines.shell.environment import ROOT
 from pipelines.shell.mistakes import explain
 from pipelines.shell.saved_config import DEEPEST, known_targets
 from pipelines.training.resume import COMPOSED
+from tests.support.calls import called
 from tests.support.damage import cut, flip_bits, run_watched, script, zero_region
 from tests.support.small_dataset import write_dataset
 from tests.support.tiny_nets import (
@@ -185,7 +186,7 @@ def test_scripts_refuse_damaged_files_in_one_line(whole: Path, tmp_path: Path) -
         path = copied(whole, tmp_path, name)
         path.write_bytes(flip_bits(path.read_bytes(), random.Random(1)))
         first, *others = (text.format(path=path) for text in arguments)
-        outcome = run_watched(script(first, *others), seconds=100, cwd=tmp_path)
+        outcome = called(first, *others, cwd=tmp_path)
         assert outcome.kind == "refused" and str(path) in outcome.err, outcome
 
 
@@ -685,7 +686,7 @@ def run_folder(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "steps=2",
         "threads=1",
     ]
-    outcome = run_watched(script("train_model", *net, *how, f"hydra.run.dir={folder}"), seconds=200)
+    outcome = called("train_model", *net, *how, f"hydra.run.dir={folder}")
     assert outcome.kind == "well", outcome
     return folder
 
@@ -744,19 +745,15 @@ def test_the_script_refuses_hostile_configurations_and_goes_on_with_sound_ones(
     run_folder: Path, tmp_path: Path
 ) -> None:
     folder = with_configuration(run_folder, tmp_path / "hostile", HOSTILE["a class of Python"])
-    outcome = run_watched(script("train_model", f"resume={folder}"), seconds=100, cwd=tmp_path)
+    outcome = called("train_model", f"resume={folder}", cwd=tmp_path)
     assert outcome.kind == "refused" and not (folder / "trap").exists(), outcome
     folder = with_configuration(run_folder, tmp_path / "sound", "  a: 1\n")
     last = folder / "checkpoints" / "last.ckpt"
     last.write_bytes(flip_bits(last.read_bytes(), random.Random(3)))
-    outcome = run_watched(
-        script("train_model", f"resume={folder}", "steps=3"), seconds=100, cwd=tmp_path
-    )
+    outcome = called("train_model", f"resume={folder}", "steps=3", cwd=tmp_path)
     assert outcome.kind == "refused" and str(last) in outcome.err, outcome
     shutil.copy(run_folder / "checkpoints" / "last.ckpt", last)
-    outcome = run_watched(
-        script("train_model", f"resume={folder}", "steps=3"), seconds=100, cwd=tmp_path
-    )
+    outcome = called("train_model", f"resume={folder}", "steps=3", cwd=tmp_path)
     assert outcome.kind == "well", outcome
 
 

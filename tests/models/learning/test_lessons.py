@@ -14,7 +14,8 @@ from models.learning.lesson_module import LessonModule, added, check_heads
 from models.learning.lessons import has_target, judge, lesson_of, lessons_of
 from models.learning.move_module import MoveModule
 from models.learning.optimizers import Muon
-from models.learning.value_module import ValueModule
+from models.learning.value_module import OWNER_MSE, ValueModule, sums_of, with_owner_mean
+from models.learning.value_module import added as added_up
 from models.nets.build import make_net
 from tests.models.nets.test_nets import random_planes
 
@@ -189,6 +190,29 @@ def test_older_modules_have_the_losses_of_lessons() -> None:
     metrics = ValueModule(value, Muon, constant).eval().judge(batch, validating=True)
     error = (value(batch["planes"]) - batch["outcome"]).square().mean()
     assert torch.allclose(metrics["loss"], error) and torch.allclose(metrics["mse"], error)
+
+
+def test_a_value_net_tells_of_owners_as_a_mean_over_the_positions_that_have_them() -> None:
+    """However they fall into batches, and not at all where no position has any."""
+    arguments = {
+        "_target_": "ResidualValueNet",
+        "planes": 12,
+        "filters": 8,
+        "blocks": 1,
+        "size": SIZE,
+    }
+    net, batch = make_net({**arguments, "owners": True}), batch_of()
+    module = ValueModule(net, Muon, constant, owner_weight=1.0).eval()
+    batch["owner"][:5] = torch.nan
+    whole = module.judge(batch, validating=True)[OWNER_MSE].item()
+    sums: dict[str, Tensor] = {}
+    for rows in (slice(0, 3), slice(3, 6), slice(6, 8)):
+        part = {name: values[rows] for name, values in batch.items()}
+        more = sums_of(module.judge(part, validating=True), part)
+        sums = added_up(sums, more)
+        assert (OWNER_MSE in with_owner_mean(more)) == bool(rows.stop > 5)
+    assert with_owner_mean(sums)[OWNER_MSE].item() == pytest.approx(whole)
+    assert with_owner_mean(sums).keys() == {"loss", "mse", "accuracy", OWNER_MSE}
 
 
 def test_the_loss_of_zero_is_that_of_the_paper() -> None:

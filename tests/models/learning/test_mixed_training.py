@@ -74,8 +74,12 @@ def test_each_lesson_learns_of_the_rows_that_have_its_target(files: dict[str, Pa
 
 def test_the_value_net_learns_of_both(files: dict[str, Path], tmp_path: Path) -> None:
     how = ["model=value_resnet", *NARROW, "model.net.moves=true", "model.move_weight=1"]
-    result = trained(tmp_path, files["first"], *how, f"loader.mixed={files['second']}")
+    how += ["model.net.owners=true", "model.owner_weight=1"]
+    mixed = [f"loader.mixed={files['second']}", f"loader.mixed_owners={files['owners']}"]
+    result = trained(tmp_path, files["first"], *how, *mixed)
     assert np.isfinite(result["val/loss"]) and result["positions"] == 192
+    # the first dataset validates alone, and has no owners
+    assert result["train/owner_mse"] > 0 and "val/owner_mse" not in result
 
 
 def test_a_net_that_learns_moves_alone_is_refused(files: dict[str, Path], tmp_path: Path) -> None:

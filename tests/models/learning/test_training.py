@@ -3,7 +3,6 @@ and what is refused.
 """
 
 import csv
-import io
 import os
 import pickle
 import re
@@ -13,10 +12,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing, redirect_stderr
+from contextlib import closing
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -42,13 +40,22 @@ from pipelines.shell.options import OptionError
 from pipelines.training.options import TrainingError, complete
 from pipelines.training.resume import COMPOSED, resumed_config
 from pipelines.training.run import train
+from tests.support.calls import called
 from tests.support.tiny_dataset import make_dataset
 from tests.support.tiny_nets import VALUE, tiny_net, write_checkpoint
 
 SMALL = [
     "model=policy_resnet", "model.net.filters=16", "model.net.blocks=2", "model.net.hidden=8", "loader.batch_size=16",
     "loader.pool_rows=256", "logger=none", "threads=1", "log_every=4", "trainer.accelerator=cpu",
+    "loader.eval_batch_size=100",
 ]  # fmt: skip
+LONGER = [
+    "positions=800",
+    "validate_every=320",
+    "model=value_resnet",
+    "model.net.dropout=0.2",
+    "loader.positions_per_game=10",
+]
 
 
 @pytest.fixture(scope="module")
@@ -79,17 +86,9 @@ def failed(*arguments: str) -> str:
 
     It runs in this process: another one would spend seconds on its imports.
     """
-    said = io.StringIO()
-    with (
-        patch.object(sys, "argv", ["train_model.py", *arguments]),
-        patch.dict(os.environ),
-        redirect_stderr(said),
-        pytest.raises(SystemExit) as ended,
-    ):
-        train_model.main()
-    assert ended.value.code == 2, said.getvalue()
-    assert said.getvalue().startswith("train_model: ")
-    return said.getvalue()
+    done = called("train_model", *arguments)
+    assert done.code == 2 and done.err.startswith("train_model: "), done
+    return done.err
 
 
 def test_a_policy_net_learns_two_batches_by_heart(tmp_path: Path, dataset: Path) -> None:
@@ -143,32 +142,30 @@ def test_a_loaded_net_answers_like_the_averaged_one(tmp_path: Path, dataset: Pat
     assert net(torch.zeros(2, config["loader"]["planes"], 9, 9)).shape == (2, 81)
 
 
+@pytest.fixture(scope="module")
+def unbroken(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    trained(folder := tmp_path_factory.mktemp("unbroken") / "whole", dataset, *LONGER)
+    return folder
+
+
 @pytest.mark.parametrize("stop_after", [7, 8, 24, 25, 40])
 def test_a_run_stopped_and_resumed_equals_an_unbroken_one(
-    tmp_path: Path, dataset: Path, stop_after: int, monkeypatch: Any
+    tmp_path: Path, dataset: Path, unbroken: Path, stop_after: int, monkeypatch: Any
 ) -> None:
     """Passes over the data are shorter than the run; some of the stops fall on a step that is
     logged, one on a validation.
     """
-    settings = [
-        "positions=800",
-        "validate_every=320",
-        "model=value_resnet",
-        "model.net.dropout=0.2",
-        "loader.positions_per_game=10",
-    ]
-    trained(tmp_path / "whole", dataset, *settings)
     stop_at(monkeypatch, stop_after)
     with pytest.raises(SystemExit) as stopped:
-        trained(tmp_path / "broken", dataset, *settings)
+        trained(tmp_path / "broken", dataset, *LONGER)
     assert stopped.value.code == 128 + signal.SIGTERM
     monkeypatch.undo()
     train_model.run(configured(f"resume={tmp_path / 'broken'}", "dataset=unused"))
     assert_same(
-        read_checkpoint(tmp_path / "whole/checkpoints/last.ckpt"),
+        read_checkpoint(unbroken / "checkpoints/last.ckpt"),
         read_checkpoint(tmp_path / "broken/checkpoints/last.ckpt"),
     )
-    assert read_metrics(tmp_path / "whole") == read_metrics(tmp_path / "broken")
+    assert read_metrics(unbroken) == read_metrics(tmp_path / "broken")
 
 
 def test_a_validation_is_broken_off_and_nothing_is_lost(
@@ -997,7 +994,7 @@ def test_a_key_that_the_run_has_not_is_refused(tmp_path: Path, dataset: Path) ->
     trained(tmp_path, dataset, "positions=320", "validate_every=160", "schedule=trapezoid")
     assert "schedule.deccay" in failed(f"resume={tmp_path}", "schedule.deccay=0.5", "positions=480")
     arguments = [f"resume={tmp_path}", "schedule.decay=0.5", "positions=480", "threads=1"]
-    subprocess.run(command(*arguments), check=True, timeout=120)
+    assert called("train_model", *arguments).code == 0
     assert "decay: 0.5" in (tmp_path / "config.yaml").read_text()
 
 
