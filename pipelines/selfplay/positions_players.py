@@ -59,14 +59,15 @@ class NetPlayer:
         return NetPlayer(path, checksum, *resolve(path, engine, device), threads)
 
     def open(self) -> Evaluator:
-        def opened() -> Evaluator:
-            confirm(self.path, hash_net(self.path), self.sha256)
-            from models.answering.open import open_net
+        return once(self, self.open_anew)
 
-            net = open_net(self.path, engine=self.engine, device=self.device, threads=self.threads)
-            return Interruptible(net)
+    def open_anew(self) -> Evaluator:
+        """Return the net, which this process does not keep."""
+        confirm(self.path, hash_net(self.path), self.sha256)
+        from models.answering.open import open_net
 
-        return once(self, opened)
+        net = open_net(self.path, engine=self.engine, device=self.device, threads=self.threads)
+        return Interruptible(net)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ class RoundReport:
     round: int  # from 0
     # --- games of this round
     games: int  # of the run so far
+    net: int = -1  # that played, as in nets/; behind a gate it may be an older one
     length: float = NAN  # turns, mean
     black_wins: float = NAN  # share of decided games
     drawn: float = NAN  # share
@@ -66,3 +67,8 @@ class MatchReport:
     drawn: int
     seconds: float  # of all cores
     core_hours: float = 0.0  # of the run when it was played
+
+    @property
+    def share(self) -> float:
+        """The share of games won; a draw is half a win."""
+        return (self.won + 0.5 * self.drawn) / max(1, self.games)
