@@ -59,15 +59,14 @@ class NetPlayer:
         return NetPlayer(path, checksum, *resolve(path, engine, device), threads)
 
     def open(self) -> Evaluator:
-        return once(self, self.open_anew)
+        def opened() -> Evaluator:
+            confirm(self.path, hash_net(self.path), self.sha256)
+            from models.answering.open import open_net
 
-    def open_anew(self) -> Evaluator:
-        """Return the net, which this process does not keep."""
-        confirm(self.path, hash_net(self.path), self.sha256)
-        from models.answering.open import open_net
+            net = open_net(self.path, engine=self.engine, device=self.device, threads=self.threads)
+            return Interruptible(net)
 
-        net = open_net(self.path, engine=self.engine, device=self.device, threads=self.threads)
-        return Interruptible(net)
+        return once(self, opened)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ PROGRAMS = {
     "report_sweep": "lambdago-sweep",
     "run_demo": "lambdago-demo",
     "train_model": "lambdago-train",
+    "train_zero": "lambdago-zero",
 }
 
 

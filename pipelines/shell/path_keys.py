@@ -35,6 +35,7 @@ PATH_KEYS = {
     "play_gtp": ("net", "policy", "value", "rollout", "tree", "log"),
     "play_match": ("output",),
     "reinforce_policy": ("start", "baseline_net", "opening.games[]", "resume", "output"),
+    "train_zero": ("resume", "output"),
     "train_model": (
         *("dataset", "start", "resume", "output"),
         *("loader.owners", "loader.mixed", "loader.mixed_owners"),

@@ -1,11 +1,11 @@
 """`RunFolder`: where a run that learns from nothing keeps what.
 
-    composed.yaml config.yaml     the configuration
-    orders/000012.json            what the games of a round are played with
-    games/000012/0003.h5          parts of games, one a task
-    nets/000012.*                 the net that plays round 12 and is made from the rounds before
-    checkpoints/last.ckpt         what learns, as it was when its last round was over
-    rounds.csv matches.csv ...    reports, see `telling/`
+composed.yaml config.yaml     the configuration
+orders/000012.json            what the games of a round are played with
+games/000012/0003.h5          parts of games, one a task
+nets/000012.*                 the net that plays round 12 and is made from the rounds before
+checkpoints/last.ckpt         what learns, as it was when its last round was over
+rounds.csv matches.csv ...    reports, see `telling/`
 """
 
 from dataclasses import dataclass

@@ -24,9 +24,10 @@ from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import Assignment, Rules
 from mcts.selfplay.trees.tree_games import Thinking
 from pipelines.shell.options import AtLeast, make
-from pipelines.zero.options import PLAYOUTS, ZeroError
+from pipelines.zero.options import ZeroError
 
 SCHEMA = 1
+NO_NET = -1  # playouts play
 MOST_BYTES = 1 << 16  # of an order's file
 KOMI, RANDOM_TURNS = 1, 2  # what a game's own numbers are drawn for
 
@@ -47,9 +48,10 @@ class Order:
     thinking: Thinking
     search: SearchParams
     choice: Choice
-    net: str  # its path, relative to the run's folder; `playouts`: no net plays
-    sha256: str = ""
-    engine: str = ""
+    net: int = NO_NET  # its number, as in nets/
+    file: str | None = None  # its path, relative to the run's folder
+    sha256: str | None = None
+    engine: str | None = None
     device: str = "cpu"
     schema: int = SCHEMA
 
@@ -61,7 +63,7 @@ class Order:
 
     @property
     def by_playouts(self) -> bool:
-        return self.net == PLAYOUTS
+        return self.net == NO_NET
 
     @property
     def games(self) -> int:
@@ -79,7 +81,7 @@ class Order:
     @cached_property
     def fingerprint(self) -> str:
         """Return a hash of all that the games depend on, but for the code."""
-        text = json.dumps(asdict(self), sort_keys=True)
+        text = json.dumps(with_floats(asdict(self)), sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def assignment(self, number: int) -> Assignment:
@@ -91,14 +93,21 @@ class Order:
         )
 
 
+def with_floats(value: Any) -> Any:
+    """Return a value in which 0 and 0.0, which are the same option, are the same text."""
+    if isinstance(value, dict):
+        return {name: with_floats(each) for name, each in value.items()}
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 def komi_of(seed: int, number: int, rules: Rules, spread: float) -> float:
     """Return the komi of a game: normally distributed around the rules' komi, in half points.
 
-    It is never more than the board has points.
+    It is less than the board has points: with more, the game is won before it begins.
     """
     if spread == 0:
         return rules.komi
-    most = float(rules.size**2)
+    most = rules.size**2 - 0.5
     drawn = rules.komi + spread * own_numbers(seed, number, KOMI).standard_normal()
     # floor, not round: Python rounds halves to even ones
     return min(max(math.floor(2 * drawn + 0.5) / 2, -most), most)

@@ -4,9 +4,7 @@ A task is pure: its games depend on the order, the net and the numbers of the ga
 process may do it, and any may do it again. A part that is there already is counted, not played.
 """
 
-import threading
 import time
-from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,23 +19,18 @@ from pipelines.selfplay.positions_players import Interruptible
 from pipelines.zero.options import ZeroError
 from pipelines.zero.orders import Order
 
-NETS_OPEN = 2  # in a process: that of this round, and that of the one before
-
-LOCK = threading.Lock()  # workers of a cluster may have several threads
-OPENED: OrderedDict[Any, Evaluator] = OrderedDict()  # the last one was used last
-
 
 class Player(Protocol):
-    """Who plays: picklable, compared by value, and opened where a task is done."""
+    """Who plays: picklable, and opened where a task is done, as `RoundNet` is."""
 
-    def open_anew(self) -> Evaluator: ...
+    def open(self) -> Evaluator: ...
 
 
 @dataclass(frozen=True)
 class PlayoutPlayer:
     seed: int
 
-    def open_anew(self) -> Evaluator:
+    def open(self) -> Evaluator:
         return Interruptible(PlayoutEvaluator(self.seed))
 
 
@@ -68,7 +61,7 @@ def play_part(task: PartTask) -> PartSummary:
     order, numbers = task.order, task.order.numbers(task.part)
     began = time.process_time()
     engine = TreeGames(
-        [open_player(task.player)],
+        [task.player.open()],
         order.rules,
         order.search,
         order.thinking,
@@ -123,13 +116,3 @@ def read_part(path: Path, order: Order, part: int) -> tuple[list[PlayedGame], Pa
         order.round, part, len(games), about["evaluations"], about["calls"], about["seconds"]
     )
     return games, summary
-
-
-def open_player(player: Player) -> Evaluator:
-    """Return an open player. This process keeps the two that were used last."""
-    with LOCK:
-        net = OPENED.pop(player, None)
-        OPENED[player] = player.open_anew() if net is None else net
-        while len(OPENED) > NETS_OPEN:
-            OPENED.popitem(last=False)
-        return OPENED[player]

@@ -84,9 +84,7 @@ def test_nobody_resigns_by_few_games_or_wrong_ones():
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
 def test_games_that_are_played_on_are_told_from_their_numbers(share):
     choice = Choice(resign_at=0.9, play_on=share)  # nearly everybody would resign
-    engine = TreeGames(
-        [PlayoutEvaluator(1)], Rules(3, 0.5), SEARCH, Thinking(4), choice, seed=7
-    )
+    engine = TreeGames([PlayoutEvaluator(1)], Rules(3, 0.5), SEARCH, Thinking(4), choice, seed=7)
     games = sorted(engine.play(map(Assignment, range(24))), key=lambda game: game.number)
     kept = played_on(make_order(seed=7, choice=choice), games)
     assert {g.number for g in games if g.ending != RESIGNATION} == {g.number for g in kept}
