@@ -24,14 +24,14 @@ from mcts.selfplay.judging.playouts import PlayoutEvaluator
 from mcts.selfplay.memory.memory import Memory
 from mcts.selfplay.trees.tree_games import Thinking, TreeGames
 from pipelines.zero.folder import RunFolder
-from pipelines.zero.gather import Gatherer, read_round
+from pipelines.zero.games.gather import Gatherer, read_round
+from pipelines.zero.games.orders import NO_NET, Order, read_order, write_order
+from pipelines.zero.games.resign import NOBODY, played_on, resignations, threshold
+from pipelines.zero.games.tally import tally
+from pipelines.zero.games.tasks import Player, PlayoutPlayer
 from pipelines.zero.options import RANDOM, ZeroError, ZeroOptions
-from pipelines.zero.orders import NO_NET, Order, read_order, write_order
 from pipelines.zero.report import RoundReport
-from pipelines.zero.resign import NOBODY, played_on, resignations, threshold
 from pipelines.zero.state import RunState
-from pipelines.zero.tally import tally
-from pipelines.zero.tasks import Player, PlayoutPlayer
 
 if TYPE_CHECKING:
     from pipelines.zero.nets import RoundNet
@@ -274,9 +274,15 @@ class Rounds:
             thinking = Thinking(options.first_simulations)
             return replace(order, thinking=thinking), PlayoutPlayer(options.seed)
         player = self.parts.nets.player(state.net, options.engine, options.device)
-        net = {"net": state.net, "file": self.folder.relative(player.path)}
-        about = {name: getattr(player, name) for name in ("sha256", "engine", "device")}
-        return replace(order, **net, **about), player
+        by_net = replace(
+            order,
+            net=state.net,
+            file=self.folder.relative(player.path),
+            sha256=player.sha256,
+            engine=player.engine,
+            device=player.device,
+        )
+        return by_net, player
 
     def choice(self, number: int) -> Choice:
         """Return how moves of a round are chosen, and when its players resign."""

@@ -4,10 +4,10 @@
 | ---------- | ---------------------------------------------------------------------- |
 | prepare    | makes the objects of a run from its options                            |
 | rounds     | the loop: games, memory, learning, a new net, and again                |
-| orders     | what the games of a round are played with                              |
-| tasks      | the games of one part, in any process                                  |
-| gather     | hands tasks out, and takes games in                                    |
-| resign     | when to resign, by games that are played on                            |
+| games/     | orders and tasks of games, workers, when to resign                     |
+| nets       | the files of the nets that play                                        |
+| strength/  | matches                                                                |
+| telling/   | what people and files are told                                         |
 | state      | what the checkpoint remembers of rounds                                |
 | folder     | where everything is                                                    |
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from data.base.errors import Mistake
-from pipelines.zero.orders import NO_NET
-from pipelines.zero.resign import GRID, ROUNDS
+from pipelines.zero.games.orders import NO_NET
+from pipelines.zero.games.resign import GRID, ROUNDS
 
 
 @dataclass

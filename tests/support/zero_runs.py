@@ -30,8 +30,8 @@ from mcts.selfplay.trees.tree_games import Thinking
 from models.learning.rounds.judgement import Judgement
 from pipelines.training.options import OptimizerOptions, ScheduleOptions
 from pipelines.zero.folder import RunFolder
+from pipelines.zero.games.orders import Order
 from pipelines.zero.options import LearnOptions, ResignOptions, StrengthOptions, ZeroOptions
-from pipelines.zero.orders import Order
 from pipelines.zero.report import MatchReport, RoundReport
 from pipelines.zero.rounds import Parts, Rounds
 

@@ -8,9 +8,9 @@ import pytest
 from data.base.errors import Mistake
 from mcts.selfplay.memory.memory import MemoryOptions
 from pipelines.zero.folder import RunFolder
-from pipelines.zero.gather import read_round
+from pipelines.zero.games.gather import read_round
+from pipelines.zero.games.orders import NO_NET, read_order
 from pipelines.zero.options import StrengthOptions, ZeroError
-from pipelines.zero.orders import NO_NET, read_order
 from tests.support.zero_runs import Events, Stopped, do, make_options, make_rounds, outcome
 
 LONG = make_options(rounds=4)

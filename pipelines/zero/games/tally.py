@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from mcts.selfplay.games import RESIGNATION, TOO_LONG, PlayedGame
-from pipelines.zero.gather import Played
-from pipelines.zero.orders import Order
+from pipelines.zero.games.gather import Played
+from pipelines.zero.games.orders import Order
+from pipelines.zero.games.resign import played_on, wrongly_resigned
 from pipelines.zero.report import NAN
-from pipelines.zero.resign import played_on, wrongly_resigned
 
 
 def tally(order: Order, games: Sequence[PlayedGame], played: Played) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import PASSES, RESIGNATION, Assignment, PlayedGame, Rules
 from mcts.selfplay.judging.playouts import PlayoutEvaluator
 from mcts.selfplay.trees.tree_games import Thinking, TreeGames
-from pipelines.zero.resign import (
+from pipelines.zero.games.resign import (
     FEWEST,
     GRID,
     NOBODY,

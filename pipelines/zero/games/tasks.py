@@ -16,8 +16,8 @@ from mcts.selfplay.judging.playouts import PlayoutEvaluator
 from mcts.selfplay.parts import read_games, write_games
 from mcts.selfplay.trees.tree_games import TreeGames
 from pipelines.selfplay.positions_players import Interruptible
+from pipelines.zero.games.orders import Order
 from pipelines.zero.options import ZeroError
-from pipelines.zero.orders import Order
 
 
 class Player(Protocol):

@@ -12,7 +12,7 @@ import numpy as np
 
 from data.base.random_kernels import new_state, next_share
 from mcts.selfplay.games import PlayedGame
-from pipelines.zero.orders import Order
+from pipelines.zero.games.orders import Order
 
 NOBODY = -1.0  # a threshold that no value is below
 HIGHEST = -0.5  # nobody resigns with a better value, whatever earlier games say

@@ -13,13 +13,13 @@ from data.build.executors import Executor
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import RANDOM, Rules
 from mcts.selfplay.parts import read_games
-from pipelines.zero import tasks
 from pipelines.zero.folder import RunFolder
-from pipelines.zero.gather import Gatherer, read_round
+from pipelines.zero.games import tasks
+from pipelines.zero.games.gather import Gatherer, read_round
+from pipelines.zero.games.orders import komi_of, random_turns_of, read_order, write_order
+from pipelines.zero.games.tally import entropy_of, tally
+from pipelines.zero.games.tasks import PartTask, PlayoutPlayer, play_part
 from pipelines.zero.options import ZeroError
-from pipelines.zero.orders import komi_of, random_turns_of, read_order, write_order
-from pipelines.zero.tally import entropy_of, tally
-from pipelines.zero.tasks import PartTask, PlayoutPlayer, play_part
 from tests.support.zero_runs import make_order
 
 

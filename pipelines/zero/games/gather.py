@@ -18,8 +18,8 @@ from data.build import executors
 from data.build.executors import Executor
 from mcts.selfplay.games import PlayedGame
 from pipelines.zero.folder import RunFolder
-from pipelines.zero.orders import Order
-from pipelines.zero.tasks import PartSummary, PartTask, Player, play_part, read_part
+from pipelines.zero.games.orders import Order
+from pipelines.zero.games.tasks import PartSummary, PartTask, Player, play_part, read_part
 
 Playing = Callable[[int, int], None]  # told of the games that are there, and of all of a round
 
