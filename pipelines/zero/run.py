@@ -17,7 +17,6 @@ that are not whole, and the learning of the round. The same happens after `kill 
 
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -84,29 +83,17 @@ def learn_from_nothing(
 @contextmanager
 def stoppable(output: Path) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM end the block at a safe point, and then the process."""
-    number = signal.SIGINT
-
-    def note(signal_number: int, _: object) -> None:
-        nonlocal number
-        number = signal.Signals(signal_number)
-        interrupts.note()
-
-    with interrupts.held():
-        mine = threading.current_thread() is threading.main_thread()
-        before = signal.signal(signal.SIGTERM, note) if mine else None
+    with interrupts.held_with_sigterm() as signals:
         try:
             yield
         except (KeyboardInterrupt, ExecutorError):
             # a signal to the whole group of processes ends workers, too
-            if not (interrupts.STATE.noted or interrupts.STATE.raised):
+            if not interrupts.STATE.noted:
                 raise
             interrupts.STATE.raised = True  # it is obeyed
             line = f"stopped; go on with: {command('train_zero', resume=output)}"
             console.print(line, soft_wrap=True)
-            raise SystemExit(128 + number) from None
-        finally:
-            if mine:
-                signal.signal(signal.SIGTERM, before)
+            raise SystemExit(128 + (signals or [signal.SIGINT])[0]) from None
 
 
 def introduction(options: ZeroOptions, output: Path) -> list[str]:
