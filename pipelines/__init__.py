@@ -13,6 +13,7 @@
 | `analyze_game`                                        | `analysing`                        |
 | `estimate_rank`                                       | `ranking`                          |
 | `generate_positions`                                  | `selfplay`                         |
+| `train_zero`                                          | `zero`                             |
 | `measure_speed`                                       | `speed`                            |
 | `estimate_owners`, `run_demo`                         |                                    |
 

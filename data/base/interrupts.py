@@ -67,6 +67,33 @@ def held() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
+@contextlib.contextmanager
+def held_with_sigterm() -> Iterator[list[int]]:
+    """Hold SIGTERM as well, and hold it alone where Ctrl-C is ignored, as behind `&` in scripts.
+
+    Gives the block a list to which the number of the signal is added.
+    """
+    numbers: list[int] = []
+
+    def hear(number: int, _: object) -> None:
+        numbers.append(number)
+        note()
+
+    with held():
+        if threading.current_thread() is not threading.main_thread():
+            yield numbers
+            return
+        alone = not STATE.held
+        if alone:
+            STATE.held, STATE.noted, STATE.raised = True, False, False
+        before = signal.signal(signal.SIGTERM, hear)
+        try:
+            yield numbers
+        finally:
+            signal.signal(signal.SIGTERM, before)
+            STATE.held = STATE.held and not alone
+
+
 def note(*_: object) -> None:
     STATE.noted = True
 

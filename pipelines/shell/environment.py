@@ -37,6 +37,7 @@ PROGRAMS = {
     "report_zero": "lambdago-report",
     "run_demo": "lambdago-demo",
     "train_model": "lambdago-train",
+    "train_zero": "lambdago-zero",
 }
 
 

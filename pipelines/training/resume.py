@@ -25,13 +25,19 @@ def overrides_of_command_line() -> list[str]:
     return list(HydraConfig.get().overrides.task) if HydraConfig.initialized() else []
 
 
+OTHER_RUN = "begin another run with start=<this run>/checkpoints/last.ckpt"
+
+
 def resumed_config(
-    cfg: DictConfig, overrides: list[str], fixed: Collection[str] = ()
+    cfg: DictConfig,
+    overrides: list[str],
+    fixed: Collection[str] = (),
+    instead: str = OTHER_RUN,
 ) -> DictConfig:
     """Return the saved configuration of the run `cfg.resume`, changed by single overrides.
 
-    Keys in `fixed`, or below one of them, keep their values. Raises `TrainingError` for an override
-    that a run that goes on can't take.
+    Keys in `fixed`, or below one of them, keep their values; `instead` says what to do for others.
+    Raises `TrainingError` for an override that a run that goes on can't take.
     """
     folder = Path(cfg.resume).expanduser()
     path = folder / COMPOSED
@@ -42,7 +48,7 @@ def resumed_config(
         key = key_of(override)
         if key != "resume":
             check_override(cfg, saved, override, path)
-            check_fixed(cfg, saved, override, fixed)
+            check_fixed(cfg, saved, override, fixed, instead)
             OmegaConf.update(saved, key, OmegaConf.select(cfg, key), merge=False)
     recompute(saved, {key_of(override) for override in overrides})
     saved.output = str(folder.absolute())
@@ -74,14 +80,16 @@ def check_override(cfg: DictConfig, saved: DictConfig, override: str, path: Path
         )
 
 
-def check_fixed(cfg: DictConfig, saved: DictConfig, override: str, fixed: Collection[str]) -> None:
+def check_fixed(
+    cfg: DictConfig, saved: DictConfig, override: str, fixed: Collection[str], instead: str
+) -> None:
     """Raise `TrainingError` if the override gives another value to a key that can't change."""
     key = key_of(override)
     was = OmegaConf.select(saved, key)
-    if key.partition(".")[0] in fixed and OmegaConf.select(cfg, key) != was:
+    stays = any(key == each or key.startswith(f"{each}.") for each in fixed)
+    if stays and OmegaConf.select(cfg, key) != was:
         raise TrainingError(
-            f"{override.lstrip('+')}: a run that goes on keeps its {key} ({was}); begin another "
-            "run with start=<this run>/checkpoints/last.ckpt"
+            f"{override.lstrip('+')}: a run that goes on keeps its {key} ({was}); {instead}"
         )
 
 

@@ -27,6 +27,7 @@ from pipelines.shell.configuration import CONF
 from pipelines.shell.environment import PROGRAMS, ROOT
 from pipelines.shell.options import read
 from pipelines.training.options import read_options
+from pipelines.zero.prepare import read_options as read_zero_options
 from tests.support.damage import run_watched
 from tests.support.tiny_dataset import make_dataset
 
@@ -206,7 +207,7 @@ def test_every_command_is_taken(page: str, words: Words) -> None:
         arguments = first_word_is("game")(arguments) or ["game=game.sgf"]
     if script == "estimate_rank":
         arguments = words_are("game")(arguments)
-    if script in ("train_model", "reinforce_policy"):
+    if script in ("train_model", "train_zero", "reinforce_policy"):
         arguments = with_saved_keys(arguments)
     arguments = for_hydra(script, arguments)
     try:
@@ -246,6 +247,10 @@ def check(script: str, cfg: DictConfig) -> None:
     if script == "train_model":
         if not cfg.resume:
             read_options(cfg)
+        return
+    if script == "train_zero":
+        if not cfg.resume:
+            read_zero_options(cfg)
         return
     options = OmegaConf.to_container(cfg, resolve=True)
     assert isinstance(options, dict)

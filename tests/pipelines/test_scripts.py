@@ -33,6 +33,7 @@ WITH_FOLDERS = (
     "play_match",
     "reinforce_policy",
     "train_model",
+    "train_zero",
 )
 
 NET = ["model=policy_resnet", "model.net.filters=8", "model.net.hidden=8", "model.net.blocks=1"]
