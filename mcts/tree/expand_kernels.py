@@ -83,9 +83,10 @@ def list_moves(store, b, n, weights):
     head = store.head[0]
     first = np.uint64(store.nodes[n].first)
     before = np.empty(MAX_DEPTH + 1, np.uint64)
-    depth = keys_above(store, n, before)
+    above = before[: keys_above(store, n, before)]
     # local names: Numba counts references whenever it takes an array out of a tuple
     moves, history = store.moves, store.history
+    fuller = b.n_empty <= head.fewest_empty  # with one stone more than all positions in `history`
     count = np.uint64(0)
     total = 0.0
     point = np.uint64(0)
@@ -93,7 +94,7 @@ def list_moves(store, b, n, weights):
         v = (np.uint64(row) + np.uint64(1)) * np.uint64(STRIDE)
         for _ in range(b.side):
             v += np.uint64(1)
-            if b.colour[v] == EMPTY and may_play(b, v, head.ko_rule, before[:depth], history):
+            if b.colour[v] == EMPTY and may_play(b, v, head.ko_rule, above, history, fuller):
                 move = moves[first + count]
                 move.move = point
                 move.prior = weights[point]
@@ -147,10 +148,12 @@ def keys_above(store, n, keys):
 
 
 @kernel
-def may_play(b, v, ko_rule, above, history):
+def may_play(b, v, ko_rule, above, history, fuller):
     """Whether the rules allow a stone on the empty vertex v: no suicide, no repeated position.
 
-    Earlier positions are those of the keys `above` uint64 [n], and of the hash table `history`.
+    Earlier positions are those of the keys `above` uint64 [n], and of the hash table `history`. If
+    the board is `fuller` after a stone than all of these, only captures are looked up in it: each
+    look-up is at a place of memory that nobody has read lately.
     """
     colour = b.to_play
     breathes = captures = False
@@ -172,6 +175,8 @@ def may_play(b, v, ko_rule, above, history):
     for k in range(len(above)):
         if above[k] == key:
             return False
+    if fuller and not captures:
+        return True
     mask = np.uint64(len(history) - 1)
     at = key & mask
     while history[at]:

@@ -34,7 +34,14 @@ from mcts.selfplay.trees.forest_kernels import (
     tree_of,
 )
 from mcts.selfplay.trees.gumbel_kernels import consider, halved_move, halving_move, improved_policy
-from mcts.selfplay.trees.simulate_kernels import ANY, ask_root, simulate
+from mcts.selfplay.trees.simulate_kernels import (
+    ANY,
+    ask_root,
+    grow,
+    set_leaf,
+    set_leaf_with_past,
+    simulate,
+)
 from mcts.tree.backup_kernels import finish_value
 from mcts.tree.expand_kernels import replace_priors
 from mcts.tree.reading_kernels import mean
@@ -89,17 +96,31 @@ def begin_trees(slots, forest, log, i):
         clear(store)
         begin_search(store)
     forest.searches.begun[i] = False
+    forest.searches.ready[i] = False
 
 
 @kernel
 def ask(slots, rules, forest, effort, log, space, player, sheet):
     """Write the leaves that `player` has to answer for; return how many there are."""
     n = 0
+    # Arrays, not tuples of them, go to the kernels that are called for each leaf: Numba counts
+    # references to all arrays of a tuple that it hands over, which takes as long as the search.
+    searches, path, b = forest.searches, forest.path, space.boards[1]
     for i in range(len(slots.games)):
         while slots.games[i].mover == player:
             store = tree_of(forest, player * len(slots.games) + i, slots.seen[i], slots.random[i])
-            if find_leaf(slots, forest, effort, space, store, i):
-                write_row(sheet, n, i, space.boards[1], space.history, slots.random[i])
+            if not searches.ready[i]:
+                prepare(slots, searches, effort, store, i)
+            depth = find_leaf(store, searches, effort, path, i)
+            if depth:
+                if space.remembers[0]:
+                    space.history[:] = slots.histories[i]
+                    set_leaf_with_past(slots.boards[i], b, store.edges, path[:depth], space.history)
+                else:
+                    set_leaf(slots.boards[i], b, store.edges, path[:depth])
+                space.edge[i] = path[depth - np.uint64(1)]
+                grow(store, space, depth, space.edge[i])
+                write_row(sheet, n, i, b, space.history, slots.random[i])
                 n += 1
                 break
             value = np.float32(slots.boards[i].to_play * mean(store, np.uint32(ROOT_EDGE)))
@@ -110,20 +131,11 @@ def ask(slots, rules, forest, effort, log, space, player, sheet):
 
 
 @kernel
-def find_leaf(slots, forest, effort, space, store, i):
-    """Go on searching until a leaf needs an answer; False if the search is over."""
-    searches = forest.searches
-    if not searches.begun[i]:
-        full = effort.fast == 0 or next_share(slots.random[i]) < effort.full_share
-        searches.full[i] = full
-        searches.begun[i] = True
-        searches.ready[i] = False
+def find_leaf(store, searches, effort, path, i):
+    """Go on searching until a leaf needs an answer; returns its depth, 0 if the search is over."""
     if not has_moves(store):
-        ask_root(slots, store, forest, space, i)
-        return True
-    if not searches.ready[i]:
-        prepare_root(slots, forest, effort, store, i)
-        searches.ready[i] = True
+        ask_root(store, path)
+        return np.uint64(1)
     limit = simulations_of(effort, searches.full[i])
     while done(store, effort) < limit:
         first = np.int64(ANY)
@@ -131,15 +143,27 @@ def find_leaf(slots, forest, effort, space, store, i):
             first = halving_move(store, searches, i)
         elif effort.forced > 0 and searches.full[i]:
             first = forced_move(store, effort.forced)
-        if simulate(slots, store, forest, space, i, first):
-            return True
-    return False
+        depth = simulate(store, path, first)
+        if depth:
+            return depth
+    return np.uint64(0)
 
 
 @kernel
-def prepare_root(slots, forest, effort, store, i):
+def prepare(slots, searches, effort, store, i):
+    """Begin the search of a turn; once the root has its priors, get it ready."""
+    if not searches.begun[i]:
+        searches.full[i] = effort.fast == 0 or next_share(slots.random[i]) < effort.full_share
+        searches.begun[i] = True
+        store.head[0].fewest_empty = slots.games[i].fewest_empty
+    if has_moves(store):
+        prepare_root(slots, searches, effort, store, i)
+        searches.ready[i] = True
+
+
+@kernel
+def prepare_root(slots, searches, effort, store, i):
     """Put noise into the root, which has its priors, or choose the moves that are considered."""
-    searches = forest.searches
     if effort.gumbel:
         limit = simulations_of(effort, searches.full[i])
         searches.budget[i] = max(0, limit - done(store, effort))
@@ -237,3 +261,4 @@ def go_on(slots, rules, forest, effort, log, i, move, value):
             follow(tree, slots.moves[i, t], effort.keeps, forest.node_map, forest.edge_map)
         begin_search(tree)
     forest.searches.begun[i] = False
+    forest.searches.ready[i] = False

@@ -7,7 +7,7 @@ walk is simpler than that of `mcts/tree/descend_kernels.py`, which it equals mov
 import numpy as np
 
 from data.base.jit import kernel
-from data.game.board_kernels import copy_record
+from data.game.board_kernels import copy_same_size
 from data.game.history_kernels import POSITIONS, remember_position
 from mcts.rollouts.tree_policy_kernels import uniform_weights
 from mcts.tree.backup_kernels import add_value, finish_terminal
@@ -28,33 +28,36 @@ ANY = -1  # as the root's move: the tree chooses it as it does elsewhere
 
 
 @kernel
-def ask_root(slots, store, forest, space, i):
-    """Give the root of slot i its moves, and begin the simulation that ends with its value."""
+def ask_root(store, path):
+    """Begin the simulation that ends with the root's value, and gives it its moves."""
     head = store.head[0]
+    edge = store.edges[ROOT_EDGE]
     head.started += 1
-    store.edges[ROOT_EDGE].virtual += head.n_vl
-    forest.path[0] = ROOT_EDGE
-    ask_leaf(slots, store, forest, space, i, np.uint64(1))
+    edge.virtual += head.n_vl
+    edge.state = ASKED
+    edge.waiting += 1
+    path[0] = ROOT_EDGE
 
 
 @kernel
-def simulate(slots, store, forest, space, i, first):
-    """Start a simulation of slot i; False if it needs no answer, and is over already.
+def simulate(store, path, first):
+    """Start a simulation; returns the depth of its leaf, or 0 if it needs no answer and is over.
 
     It begins with the root's move at place `first`, or ANY.
     """
-    depth = walk(store, forest.path, first)
-    leaf = forest.path[depth - np.uint64(1)]
+    depth = walk(store, path, first)
+    leaf = path[depth - np.uint64(1)]
     edge = store.edges[leaf]
     if edge.state == TERMINAL:
         finish_terminal(store, leaf)
-        return False
+        return np.uint64(0)
     if edge.state == KNOWN:
         add_value(store, leaf, np.float64(edge.value), 1, True)
         store.head[0].finished += 1
-        return False
-    ask_leaf(slots, store, forest, space, i, depth)
-    return True
+        return np.uint64(0)
+    edge.state = ASKED
+    edge.waiting += 1
+    return depth
 
 
 @kernel
@@ -88,31 +91,26 @@ def walk(store, path, first):
 
 
 @kernel
-def ask_leaf(slots, store, forest, space, i, depth):
-    """Have the last edge of the path wait for an answer, and give it moves of its own.
-
-    Its position is on board 1 then, and the edge in `space.edge`.
-    """
-    leaf = forest.path[depth - np.uint64(1)]
-    set_leaf(slots, store, forest.path[:depth], space, i)
-    edge = store.edges[leaf]
-    edge.state = ASKED
-    edge.waiting += 1
-    space.edge[i] = leaf
-    if depth == np.uint64(1) or (depth < MAX_DEPTH and wants_to_grow(store, leaf)):
-        uniform_weights(space.boards, space.weighs, space.weights)
-        expand(store, space.boards, np.uint64(1), leaf, space.weights[0])
+def set_leaf(root, b, edges, path):
+    """Make board b the position at the end of a path, from the root's."""
+    copy_same_size(root, b)
+    for d in range(1, len(path)):
+        take_turn(b, edges[path[d]].move)
 
 
 @kernel
-def set_leaf(slots, store, path, space, i):
-    """Make board 1 the position at the end of a path, and its history if the net takes it."""
-    b = space.boards[1]
-    copy_record(slots.boards[i], b)
-    remembers = space.remembers[0]
-    if remembers:
-        space.history[:] = slots.histories[i]
+def set_leaf_with_past(root, b, edges, path, history):
+    """The same, and make `history` that of the leaf; it is that of the root before."""
+    copy_same_size(root, b)
     for d in range(1, len(path)):
-        take_turn(b, store.edges[path[d]].move)
-        if remembers and len(path) - d <= POSITIONS:  # older ones are not shown
-            remember_position(space.history, b)
+        take_turn(b, edges[path[d]].move)
+        if len(path) - d <= POSITIONS:  # older ones are not shown
+            remember_position(history, b)
+
+
+@kernel
+def grow(store, space, depth, leaf):
+    """Give the leaf, which is on board 1, moves of its own, if there is room."""
+    if depth == np.uint64(1) or (depth < MAX_DEPTH and wants_to_grow(store, leaf)):
+        uniform_weights(space.boards, space.weighs, space.weights)
+        expand(store, space.boards, np.uint64(1), leaf, space.weights[0])
