@@ -47,6 +47,7 @@ GAME = np.dtype(
         ("until", np.int32),  # see `Assignment`
         ("random_turns", np.int32),
         ("start", np.int32),
+        ("fewest_empty", np.uint16),  # of all positions up to now; 0: not known
         ("opening", np.int8, 2),
         ("players", np.int8, 2),
         ("mover", np.int8),  # who chooses the next move: a player, or NOBODY
@@ -127,11 +128,13 @@ def begin(slots, rules, i, records, histories, earlier, key):
     copy_record(records[game.start], slots.boards[i])
     slots.histories[i] = histories[game.start]
     game.look = True
+    game.fewest_empty = slots.boards[i].n_empty
     table = slots.seen[i]
     table[:] = 0
     for k in range(earlier.shape[1]):
         if earlier[game.start, k] != 0:
             add_key(table, earlier[game.start, k])
+            game.fewest_empty = 0
     add_key(table, key)
     settle(slots, rules, i)
 
@@ -230,6 +233,7 @@ def take_turn(slots, rules, i, move, value):
         game.look |= slots.safe[i, 0 if b.to_play == 1 else 1, v] != NOT_SAFE
         play(b, v, b.to_play)
     game.turn = t + 1
+    game.fewest_empty = min(game.fewest_empty, b.n_empty)
     key = b.hash
     if rules.ko == SITUATIONAL and b.to_play == -1:
         key ^= WHITE_TO_PLAY

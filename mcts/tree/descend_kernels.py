@@ -143,12 +143,14 @@ def best_move(store, n):
     exploration = head.c_puct * np.sqrt(np.float64(node.visits + node.virtual))
     untried = first_play(store, node, colour)
     lam, by_values, notes = head.lam, head.by_values, head.notes
+    # local names: Numba counts references whenever it takes an array out of a tuple
+    moves, edges = store.moves, store.edges
     first, opened = np.uint64(node.first), np.uint64(node.opened)
     best = np.uint64(0)
     best_score = -np.inf
     for k in range(opened):
-        move = store.moves[first + k]
-        edge = store.edges[move.edge]
+        move = moves[first + k]
+        edge = edges[move.edge]
         virtual = np.float64(edge.virtual)
         if by_values:
             visits = edge.n_v + virtual

@@ -8,9 +8,9 @@ import numpy as np
 from data.base.jit import kernel
 from data.base.random_kernels import next_below
 from data.game.area_kernels import area
-from data.game.board_kernels import VERTICES, WHITE_TO_PLAY, to_vertex
+from data.game.board_kernels import ADJ, STRIDE, VERTICES, WHITE_TO_PLAY, ZOBRIST
 from data.game.coords import EMPTY, PASS
-from data.game.legality_kernels import hash_after, is_suicide
+from data.game.legality_kernels import hash_after
 from mcts.tree.store_kernels import (
     ANSWERED,
     MAX_DEPTH,
@@ -81,33 +81,40 @@ def expand(store, boards, i, e, weights):
 def list_moves(store, b, n, weights):
     """Write the legal moves in random order, then the pass, with priors; returns how many."""
     head = store.head[0]
-    first = store.nodes[n].first
+    first = np.uint64(store.nodes[n].first)
     before = np.empty(MAX_DEPTH + 1, np.uint64)
-    depth = keys_above(store, n, before)
-    count = np.uint32(0)
+    above = before[: keys_above(store, n, before)]
+    # local names: Numba counts references whenever it takes an array out of a tuple
+    moves, history = store.moves, store.history
+    fuller = b.n_empty <= head.fewest_empty  # with one stone more than all positions in `history`
+    count = np.uint64(0)
     total = 0.0
-    for point in range(np.uint32(b.side) * np.uint32(b.side)):
-        v = to_vertex(point, b.side)
-        if b.colour[v] == EMPTY and may_play(store, b, v, before, depth):
-            move = store.moves[first + count]
-            move.move = point
-            move.prior = weights[point]
-            move.edge = NONE
-            total += weights[point]
-            count += np.uint32(1)
+    point = np.uint64(0)
+    for row in range(np.uint64(b.side)):
+        v = (np.uint64(row) + np.uint64(1)) * np.uint64(STRIDE)
+        for _ in range(b.side):
+            v += np.uint64(1)
+            if b.colour[v] == EMPTY and may_play(b, v, head.ko_rule, above, history, fuller):
+                move = moves[first + count]
+                move.move = point
+                move.prior = weights[point]
+                move.edge = NONE
+                total += weights[point]
+                count += np.uint64(1)
+            point += np.uint64(1)
     to_pass = NOTHING_SENSIBLE if total == 0 else pass_prior(b, head.pass_prior)
     if count == 0:
         to_pass = 1.0
     least = LEAST_PRIOR * total / count if total > 0 else 1.0
     scale = (1 - to_pass) / (total + least * count) if count else 0.0
-    for k in range(np.uint64(count)):
-        store.moves[first + k].prior = (store.moves[first + k].prior + least) * scale
-        swap(store.moves, first + k, first + next_below(store.random, k + np.uint64(1)))
-    last = store.moves[first + count]
+    for k in range(count):
+        moves[first + k].prior = (moves[first + k].prior + least) * scale
+        swap(moves, first + k, first + next_below(store.random, k + np.uint64(1)))
+    last = moves[first + count]
     last.move = PASS
     last.prior = to_pass
     last.edge = NONE
-    return count + np.uint32(1)
+    return np.uint32(count + np.uint64(1))
 
 
 @kernel
@@ -141,23 +148,39 @@ def keys_above(store, n, keys):
 
 
 @kernel
-def may_play(store, b, v, before, depth):
-    """Whether the rules allow a stone on the empty vertex v: no suicide, no repeated position."""
+def may_play(b, v, ko_rule, above, history, fuller):
+    """Whether the rules allow a stone on the empty vertex v: no suicide, no repeated position.
+
+    Earlier positions are those of the keys `above` uint64 [n], and of the hash table `history`. If
+    the board is `fuller` after a stone than all of these, only captures are looked up in it: each
+    look-up is at a place of memory that nobody has read lately.
+    """
     colour = b.to_play
-    if is_suicide(b, v, colour):
+    breathes = captures = False
+    for d in range(4):
+        u = ADJ[v, d]
+        if b.colour[u] == EMPTY:
+            breathes = True
+        elif b.colour[u] == colour:
+            breathes |= b.libs[b.head[u]] > 1
+        elif b.colour[u] == -colour:
+            captures |= b.libs[b.head[u]] == 1
+    if not (breathes or captures):
         return False
-    if store.head[0].ko_rule == SIMPLE:
+    if ko_rule == SIMPLE:
         return v != b.ko
-    key = hash_after(b, v, colour)
-    if store.head[0].ko_rule == SITUATIONAL and colour == 1:
+    key = hash_after(b, v, colour) if captures else b.hash ^ ZOBRIST[colour + 1, v]
+    if ko_rule == SITUATIONAL and colour == 1:
         key ^= WHITE_TO_PLAY
-    for k in range(depth):
-        if before[k] == key:
+    for k in range(len(above)):
+        if above[k] == key:
             return False
-    mask = np.uint64(len(store.history) - 1)
+    if fuller and not captures:
+        return True
+    mask = np.uint64(len(history) - 1)
     at = key & mask
-    while store.history[at]:
-        if store.history[at] == key:
+    while history[at]:
+        if history[at] == key:
             return False
         at = (at + np.uint64(1)) & mask
     return True

@@ -63,6 +63,8 @@ HEAD = np.dtype(
         ("by_values", np.bool_),
         ("waits", np.bool_),  # no simulation goes past a position without priors of the net
         ("ko_rule", np.uint8),
+        # no position of `Store.history` has fewer empty points; 0: not known
+        ("fewest_empty", np.uint16),
         ("started", np.int64),  # simulations of this search
         ("finished", np.int64),
         ("depth_sum", np.int64),  # of started simulations

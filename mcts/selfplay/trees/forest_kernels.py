@@ -11,13 +11,10 @@ import numpy as np
 
 from data.base.jit import kernel
 from mcts.selfplay.trees.noise_kernels import add_noise
-from mcts.tree.expand_kernels import expand
 from mcts.tree.store_kernels import (
     ANSWERED,
-    ASKED,
     EDGE,
     HEAD,
-    LEAF,
     MAX_DEPTH,
     MOVE,
     NODE,
@@ -31,27 +28,42 @@ from mcts.tree.store_kernels import (
     keep_below,
 )
 
-WANTS = 4  # of one simulation: a value, and priors
+EDGES_A_NODE = 2  # a simulation adds one of each; a few end where the game does
+
+
+class Searches(NamedTuple):
+    """The search of the turn at hand, [slots] each."""
+
+    begun: np.ndarray  # bool: it is drawn whether the search is a full one
+    ready: np.ndarray  # bool: the root's moves have their noise, or are considered (gumbel)
+    full: np.ndarray  # bool: else a fast one
+    # of roots with gumbel, see `gumbel_kernels`
+    considered: np.ndarray  # int64: how many moves
+    budget: np.ndarray  # int64: simulations for them
+    visits: np.ndarray  # int64: of all moves of the root, when the search began
+    before: np.ndarray  # int64 [slots, points + 1]: the same of each move, the pass last
+    score: np.ndarray  # float64 [slots, points + 1]: -inf for moves that are not considered
 
 
 class Forest(NamedTuple):
-    """The first axis of all arrays but the last four is the tree: player * slots + slot."""
+    """The first axis of heads, nodes, edges, moves and wants is the tree: player * slots + slot."""
 
     heads: np.ndarray  # HEAD [trees]
     nodes: np.ndarray  # NODE [trees, nodes]
     edges: np.ndarray  # EDGE [trees, edges]
     moves: np.ndarray  # MOVE [trees, moves]
-    wants: np.ndarray  # WANT [trees, WANTS]
-    noisy: np.ndarray  # bool [trees]: the root's priors have their noise
+    wants: np.ndarray  # WANT [trees, 0]: the question of a tree is in `Space`
+    searches: Searches
     # working space for one simulation
     node_map: np.ndarray  # uint32 [nodes]
     edge_map: np.ndarray  # uint32 [edges]
-    leaves: np.ndarray  # LEAF [1]
-    path: np.ndarray  # uint16 [1, depth], the turns to a leaf
+    path: np.ndarray  # uint32 [depth], the edges to a leaf
 
 
-def new_forest(trees: int, nodes: int, edges: int, points: int) -> Forest:
+def new_forest(trees: int, slots: int, nodes: int, points: int) -> Forest:
     """Return empty trees; pages that are never written to take no memory."""
+
+    edges = EDGES_A_NODE * nodes
 
     def records(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         return np.zeros(shape, dtype).view(np.recarray)
@@ -61,12 +73,16 @@ def new_forest(trees: int, nodes: int, edges: int, points: int) -> Forest:
         records((trees, nodes), NODE),
         records((trees, edges), EDGE),
         records((trees, nodes * (points + 1)), MOVE),
-        records((trees, WANTS), WANT),
-        np.zeros(trees, np.bool_),
+        records((trees, 0), WANT),
+        Searches(
+            *(np.zeros(slots, np.bool_) for _ in range(3)),
+            *(np.zeros(slots, np.int64) for _ in range(3)),
+            np.zeros((slots, points + 1), np.int64),
+            np.zeros((slots, points + 1), np.float64),
+        ),
         np.zeros(nodes, np.uint32),
         np.zeros(edges, np.uint32),
-        records((1,), LEAF),
-        np.zeros((1, MAX_DEPTH), np.uint16),
+        np.zeros(MAX_DEPTH, np.uint32),
     )
 
 
@@ -101,27 +117,6 @@ def begin_search(store):
     head.started = 0
     head.finished = 0
     head.depth_sum = 0
-    head.n_wants = 0
-
-
-@kernel
-def offer_room(store):
-    """Let the tree want what one simulation can ask for."""
-    head = store.head[0]
-    head.n_wants = 0
-    head.room[:] = WANTS
-
-
-@kernel
-def ask_root(store, boards, weights):
-    """Give the root, on board 1, its moves, and begin the simulation that ends with its value."""
-    head = store.head[0]
-    expand(store, boards, np.uint64(1), ROOT_EDGE, weights)
-    edge = store.edges[ROOT_EDGE]
-    edge.state = ASKED
-    edge.waiting += 1
-    edge.virtual += head.n_vl
-    head.started += 1
 
 
 @kernel

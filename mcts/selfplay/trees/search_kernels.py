@@ -16,27 +16,36 @@ import numpy as np
 
 from data.base.jit import kernel
 from data.base.random_kernels import next_share
-from data.game.board_kernels import copy_record
-from data.game.coords import PASS
-from mcts.rollouts.tree_policy_kernels import uniform_weights
 from mcts.selfplay.sheet_kernels import write_row
 from mcts.selfplay.slots_kernels import resigns, settle, take_turn
+from mcts.selfplay.trees.choice_kernels import (
+    MOST_COUNT,
+    count_visits,
+    draw_by_visits,
+    most_visited,
+)
+from mcts.selfplay.trees.forced_kernels import forced_move, prune
 from mcts.selfplay.trees.forest_kernels import (
-    ask_root,
     begin_search,
     clear,
     follow,
     has_moves,
-    offer_room,
     put_noise,
     tree_of,
 )
+from mcts.selfplay.trees.gumbel_kernels import consider, halved_move, halving_move, improved_policy
+from mcts.selfplay.trees.simulate_kernels import (
+    ANY,
+    ask_root,
+    grow,
+    set_leaf,
+    set_leaf_with_past,
+    simulate,
+)
 from mcts.tree.backup_kernels import finish_value
-from mcts.tree.descend_kernels import descend
-from mcts.tree.expand_kernels import expand, replace_priors
+from mcts.tree.expand_kernels import replace_priors
 from mcts.tree.reading_kernels import mean
 from mcts.tree.store_kernels import NONE, PLACEHOLDER, ROOT, ROOT_EDGE
-from mcts.tree.wants_kernels import Bench, set_board
 
 
 class Effort(NamedTuple):
@@ -49,6 +58,11 @@ class Effort(NamedTuple):
     noise_alpha: float
     temperature: float
     warm_turns: int
+    fast: int  # simulations of a fast search; 0: there are none
+    full_share: float
+    gumbel: bool  # roots with gumbel, else puct
+    considered: int  # moves, by gumbel
+    forced: float
 
 
 class Log(NamedTuple):
@@ -60,14 +74,17 @@ class Log(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Working space, and what is in flight."""
+    """Working space, and the questions that are out."""
 
-    bench: Bench
+    boards: np.ndarray  # BOARD [2]; a leaf is on board 1, where kernels of `mcts/tree` take it
+    history: np.ndarray  # uint64 [8, 2, words]: of that board
+    remembers: np.ndarray  # bool [1]: whether nets take earlier positions
     # float32 [1, points]: weights of moves before the net has answered. They only matter for the
     # prior of a pass, where a net has no name for it.
     weights: np.ndarray
     weighs: np.ndarray  # bool [1]: whether the net that is asked has no name for passes
     edge: np.ndarray  # uint32 [slots]: the edge whose position is asked for
+    counts: np.ndarray  # int64 [points + 1]: what a search says of the root's moves, by place
 
 
 @kernel
@@ -78,70 +95,101 @@ def begin_trees(slots, forest, log, i):
         store = tree_of(forest, g, slots.seen[i], slots.random[i])
         clear(store)
         begin_search(store)
-        forest.noisy[g] = False
+    forest.searches.begun[i] = False
+    forest.searches.ready[i] = False
 
 
 @kernel
 def ask(slots, rules, forest, effort, log, space, player, sheet):
     """Write the leaves that `player` has to answer for; return how many there are."""
     n = 0
+    # Arrays, not tuples of them, go to the kernels that are called for each leaf: Numba counts
+    # references to all arrays of a tuple that it hands over, which takes as long as the search.
+    searches, path, b = forest.searches, forest.path, space.boards[1]
     for i in range(len(slots.games)):
         while slots.games[i].mover == player:
             store = tree_of(forest, player * len(slots.games) + i, slots.seen[i], slots.random[i])
-            if find_leaf(slots, forest, effort, space, store, i, player):
-                write_row(
-                    sheet, n, i, space.bench.boards[1], space.bench.histories[1], slots.random[i]
-                )
+            if not searches.ready[i]:
+                prepare(slots, searches, effort, store, i)
+            depth = find_leaf(store, searches, effort, path, i)
+            if depth:
+                if space.remembers[0]:
+                    space.history[:] = slots.histories[i]
+                    set_leaf_with_past(slots.boards[i], b, store.edges, path[:depth], space.history)
+                else:
+                    set_leaf(slots.boards[i], b, store.edges, path[:depth])
+                space.edge[i] = path[depth - np.uint64(1)]
+                grow(store, space, depth, space.edge[i])
+                write_row(sheet, n, i, b, space.history, slots.random[i])
                 n += 1
                 break
-            choose(slots, rules, forest, effort, log, store, i)
+            value = np.float32(slots.boards[i].to_play * mean(store, np.uint32(ROOT_EDGE)))
+            if not resigns(slots, rules, i, value):
+                move = choose(slots, forest, effort, log, space, store, i)
+                go_on(slots, rules, forest, effort, log, i, move, value)
     return n
 
 
 @kernel
-def find_leaf(slots, forest, effort, space, store, i, player):
-    """Go on searching until a leaf needs an answer; False if the search is over.
-
-    The leaf is on board 1 of the bench then, and its edge in `space.edge`.
-    """
-    bench = space.bench
-    copy_record(slots.boards[i], bench.boards[0])
-    bench.histories[0] = slots.histories[i]
-    offer_room(store)
+def find_leaf(store, searches, effort, path, i):
+    """Go on searching until a leaf needs an answer; returns its depth, 0 if the search is over."""
     if not has_moves(store):
-        set_board(store, bench, np.uint32(ROOT_EDGE))
-        uniform_weights(bench.boards, space.weighs, space.weights)
-        ask_root(store, bench.boards, space.weights[0])
-        space.edge[i] = ROOT_EDGE
-        return True
-    g = player * len(slots.games) + i
-    if effort.noise > 0 and not forest.noisy[g]:
-        put_noise(store, effort.noise, effort.noise_alpha)
-        forest.noisy[g] = True
-    head = store.head[0]
-    while not is_over(store, effort):
-        before = head.started
-        used = descend(store, bench.boards, forest.leaves, forest.path, 1)
-        if head.n_wants:
-            e = store.wants[0].edge
-            head.n_wants = 0
-            if not used or bench.past[0]:  # else `descend` has set up the board
-                set_board(store, bench, e)
-            if used:
-                uniform_weights(bench.boards, space.weighs, space.weights)
-                expand(store, bench.boards, np.uint64(1), e, space.weights[0])
-            space.edge[i] = e
-            return True
-        if head.started == before:  # nothing can be started: the tree is full
-            break
-    return False
+        ask_root(store, path)
+        return np.uint64(1)
+    limit = simulations_of(effort, searches.full[i])
+    while done(store, effort) < limit:
+        first = np.int64(ANY)
+        if effort.gumbel:
+            first = halving_move(store, searches, i)
+        elif effort.forced > 0 and searches.full[i]:
+            first = forced_move(store, effort.forced)
+        depth = simulate(store, path, first)
+        if depth:
+            return depth
+    return np.uint64(0)
 
 
 @kernel
-def is_over(store, effort):
+def prepare(slots, searches, effort, store, i):
+    """Begin the search of a turn; once the root has its priors, get it ready."""
+    if not searches.begun[i]:
+        searches.full[i] = effort.fast == 0 or next_share(slots.random[i]) < effort.full_share
+        searches.begun[i] = True
+        store.head[0].fewest_empty = slots.games[i].fewest_empty
+    if has_moves(store):
+        prepare_root(slots, searches, effort, store, i)
+        searches.ready[i] = True
+
+
+@kernel
+def prepare_root(slots, searches, effort, store, i):
+    """Put noise into the root, which has its priors, or choose the moves that are considered."""
+    if effort.gumbel:
+        limit = simulations_of(effort, searches.full[i])
+        searches.budget[i] = max(0, limit - done(store, effort))
+        heat = heat_of(effort, slots.games[i].turn)
+        consider(store, searches, i, slots.can[i], effort.considered, heat)
+    elif effort.noise > 0 and searches.full[i]:
+        put_noise(store, effort.noise, effort.noise_alpha)
+
+
+@kernel
+def simulations_of(effort, full):
+    return effort.simulations if full else effort.fast
+
+
+@kernel
+def done(store, effort):
+    """How many simulations count as those of this search."""
     if effort.counts_kept:
-        return store.edges[ROOT_EDGE].n_v >= effort.simulations
-    return store.head[0].finished >= effort.simulations
+        return np.int64(store.edges[ROOT_EDGE].n_v)
+    return store.head[0].finished
+
+
+@kernel
+def heat_of(effort, turn):
+    """The temperature of a turn."""
+    return effort.temperature if effort.warm_turns == 0 or turn < effort.warm_turns else 0.0
 
 
 @kernel
@@ -162,17 +210,47 @@ def answer(slots, forest, space, player, sheet, policy, values):
 
 
 @kernel
-def choose(slots, rules, forest, effort, log, store, i):
-    """Play the move that a finished search has chosen, and on until a net has to be asked."""
+def choose(slots, forest, effort, log, space, store, i):
+    """Return the move of slot i by its finished search, and write down what a full one says."""
+    searches = forest.searches
+    turn = slots.games[i].turn
+    can = slots.can[i]
+    full = searches.full[i]
+    if effort.gumbel:
+        move = halved_move(store, searches, i)
+        if full:
+            improved_policy(store, can, space.counts)
+    else:
+        count_visits(store, space.counts)
+        if full and effort.forced > 0:
+            best = most_visited(store, space.counts, can)
+            if best >= 0:
+                prune(store, effort.forced, best, space.counts)
+        move = draw_by_visits(store, space.counts, can, heat_of(effort, turn))
+    log.offset[i, turn + 1] = log.offset[i, turn]
+    if full:
+        write_counts(store, log, i, turn, space.counts)
+    return move
+
+
+@kernel
+def write_counts(store, log, i, turn, counts):
+    """Write down `counts` int64, by place of the root's moves, as those of a turn."""
+    node = store.nodes[ROOT]
+    at = log.offset[i, turn]
+    for k in range(np.uint64(node.count)):
+        if counts[k] > 0 and at < log.moves.shape[1]:
+            log.moves[i, at] = store.moves[node.first + k].move
+            log.counts[i, at] = min(counts[k], MOST_COUNT)
+            at += 1
+    log.offset[i, turn + 1] = at
+
+
+@kernel
+def go_on(slots, rules, forest, effort, log, i, move, value):
+    """Play a move of slot i, and on until a net has to be asked; its trees follow."""
     game = slots.games[i]
-    colour = slots.boards[i].to_play
-    value = np.float32(colour * mean(store, np.uint32(ROOT_EDGE)))
-    if resigns(slots, rules, i, value):
-        return
-    heat = effort.temperature if effort.warm_turns == 0 or game.turn < effort.warm_turns else 0.0
-    move = draw_by_visits(store, slots.can[i], heat)
     turn = game.turn
-    write_visits(store, log, i, turn)
     take_turn(slots, rules, i, move, value)
     settle(slots, rules, i)
     for t in range(turn + 1, game.turn):  # turns that needed no search
@@ -182,84 +260,5 @@ def choose(slots, rules, forest, effort, log, store, i):
         for t in range(turn, game.turn):
             follow(tree, slots.moves[i, t], effort.keeps, forest.node_map, forest.edge_map)
         begin_search(tree)
-        forest.noisy[g] = False
-
-
-@kernel
-def draw_by_visits(store, can, temperature):
-    """Draw a move by visits ** (1 / temperature); 0 takes the most visited one.
-
-    Only moves that make sense are played (`can`), and the pass. Where none of these was visited,
-    the one with the highest prior is.
-    """
-    node = store.nodes[ROOT]
-    best = most_visited(store, can)
-    if best < 0:
-        return highest_prior(store, can)
-    most = store.edges[store.moves[node.first + np.uint32(best)].edge].n_v
-    total = 0.0
-    left = 0.0
-    for draws in range(2 if temperature > 0 else 0):  # sum up first, then draw
-        for k in range(np.uint32(node.opened)):
-            record = store.moves[node.first + k]
-            if playable(can, record.move):
-                odds = (store.edges[record.edge].n_v / most) ** (1 / temperature)
-                total += odds
-                left -= odds
-                if draws and left < 0:
-                    return np.int64(record.move)
-        left = np.float64(next_share(store.random)) * total if draws == 0 else left
-    return np.int64(store.moves[node.first + np.uint32(best)].move)
-
-
-@kernel
-def most_visited(store, can):
-    """Return the place of the root's most visited playable move; -1 if none was visited.
-
-    Of equally visited moves it is the one with the better value.
-    """
-    node = store.nodes[ROOT]
-    best = np.int64(-1)
-    most = 0
-    best_worth = -np.inf
-    for k in range(np.uint32(node.opened)):
-        record = store.moves[node.first + k]
-        visits = store.edges[record.edge].n_v
-        if visits == 0 or not playable(can, record.move):
-            continue
-        worth = node.to_play * mean(store, record.edge)
-        if visits > most or (visits == most and worth > best_worth):
-            best, most, best_worth = np.int64(k), visits, worth
-    return best
-
-
-@kernel
-def highest_prior(store, can):
-    node = store.nodes[ROOT]
-    best = np.int64(PASS)
-    highest = np.float32(-1)
-    for k in range(np.uint32(node.count)):
-        record = store.moves[node.first + k]
-        if record.move != PASS and can[record.move] and record.prior > highest:
-            best, highest = np.int64(record.move), record.prior
-    return best
-
-
-@kernel
-def playable(can, move):
-    return move == PASS or can[move]
-
-
-@kernel
-def write_visits(store, log, i, turn):
-    """Write down the visits of the root's moves as those of a turn."""
-    node = store.nodes[ROOT]
-    at = log.offset[i, turn]
-    for k in range(np.uint32(node.opened)):
-        record = store.moves[node.first + k]
-        visits = store.edges[record.edge].n_v
-        if visits > 0 and at < log.moves.shape[1]:
-            log.moves[i, at] = record.move
-            log.counts[i, at] = min(visits, 65535)
-            at += 1
-    log.offset[i, turn + 1] = at
+    forest.searches.begun[i] = False
+    forest.searches.ready[i] = False

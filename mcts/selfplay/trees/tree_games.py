@@ -10,6 +10,7 @@ for a net are in one batch. A player answers with moves and values; two players 
 tree each.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,9 +18,8 @@ import numpy as np
 
 from data.base.errors import Mistake
 from data.features.evaluation import VALUE, Evaluation, Evaluator
-from data.game.board_kernels import VERTICES, new_boards
+from data.game.board_kernels import new_boards
 from data.game.history_kernels import new_history
-from data.game.ladder_kernels import new_steps
 from mcts.search.params import SearchParams
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.crew import Crew, Question, Setting
@@ -30,23 +30,57 @@ from mcts.selfplay.trees import search_kernels
 from mcts.selfplay.trees.forest_kernels import new_forest
 from mcts.selfplay.trees.search_kernels import Effort, Log, Space
 from mcts.tree.tree import KO_RULES
-from mcts.tree.wants_kernels import Bench
 
 # Nodes of a tree for each simulation: kept ones and new ones. A full tree grows no further.
 NODES_A_SIMULATION = 3
-EDGES_A_NODE = 2  # a simulation adds one of each; a few end where the game does
+PUCT, GUMBEL = "puct", "gumbel"
+ROOTS = (PUCT, GUMBEL)
 
 
 @dataclass(frozen=True)
 class Thinking:
-    """How long a move is searched."""
+    """How long a move is searched, and how the root's moves are chosen.
+
+    With `fast` a turn has a full search with the chance `full_share`, else a fast one. A fast
+    search has no noise, forces no visits, and writes nothing into `PlayedGame.visits`: it only
+    plays on (playout-cap randomisation: Wu, "Accelerating Self-Play Learning in Go", 2019).
+
+    root=puct       the tree's own formula, with Dirichlet noise if the search has some. Moves are
+                    drawn by visits ** (1 / temperature)
+    root=gumbel     sequential halving, see `gumbel_kernels.py`; no Dirichlet noise. Gumbel noise is
+                    multiplied by the temperature, and draws the moves: a temperature of 0, also
+                    that after `Choice.warm_turns`, has none. A fast search differs in the number of
+                    simulations alone: without noise most games would go alike
+    """
 
     simulations: int = 64
     counts_kept: bool = False  # visits that are kept from earlier searches count, too
+    fast: int = 0  # simulations of a fast search; 0: all searches are full
+    full_share: float = 1.0
+    root: str = PUCT  # one of ROOTS
+    considered: int = 16  # moves, by gumbel
+    # each visited move of the root gets sqrt(this * prior * visits of the root) visits; those that
+    # were only forced are taken off again. KataGo has 2; 0: none are forced
+    forced: float = 0.0
 
     def __post_init__(self) -> None:
         if self.simulations < 1:
             raise Mistake(f"simulations={self.simulations}: a number from 1 up")
+        if not 0 <= self.fast <= self.simulations:
+            raise Mistake(
+                f"fast={self.fast}: from 1 to simulations={self.simulations}, or 0 for no fast "
+                "searches"
+            )
+        if not 0 < self.full_share <= 1:
+            raise Mistake(f"full_share={self.full_share}: a share above 0, up to 1")
+        if self.root not in ROOTS:
+            raise Mistake(f"root={self.root}: one of {', '.join(ROOTS)} is possible")
+        if self.considered < 2:
+            raise Mistake(f"considered={self.considered}: a number from 2 up")
+        if not 0 <= self.forced < math.inf:
+            raise Mistake(f"forced={self.forced}: a number from 0 up")
+        if self.forced > 0 and self.root == GUMBEL:
+            raise Mistake(f"forced={self.forced}: root=gumbel forces no visits, only root=puct")
 
 
 class TreeGames(ManyGames):
@@ -81,7 +115,7 @@ class TreeCrew(Crew):
         super().__init__(setting, slots)
         players, rules, choice = self.players, self.rules, self.choice
         points, nodes = rules.size**2, NODES_A_SIMULATION * thinking.simulations + 1
-        self.forest = new_forest(len(players) * slots, nodes, EDGES_A_NODE * nodes, points)
+        self.forest = new_forest(len(players) * slots, slots, nodes, points)
         set_heads(self.forest.heads, params, rules)
         self.effort = Effort(
             thinking.simulations,
@@ -91,6 +125,11 @@ class TreeCrew(Crew):
             float(params.noise_alpha),
             float(choice.temperature),
             choice.warm_turns,
+            thinking.fast,
+            float(thinking.full_share),
+            thinking.root == GUMBEL,
+            thinking.considered,
+            float(thinking.forced),
         )
         self.log = Log(
             np.zeros((slots, rules.limit + 1), np.int32),
@@ -98,16 +137,13 @@ class TreeCrew(Crew):
             np.zeros((slots, rules.limit * (points + 1)), np.uint16),
         )
         self.space = Space(
-            Bench(
-                new_boards(2, rules.size),
-                np.stack([new_history(), new_history()]),
-                np.array([self.book.remembers, False]),
-                new_steps(),
-                np.zeros(VERTICES, np.uint64),
-            ),
+            new_boards(2, rules.size),
+            new_history(),
+            np.array([self.book.remembers]),
             np.zeros((1, points), np.float32),
             np.zeros(1, np.bool_),
             np.zeros(slots, np.uint32),
+            np.zeros(points + 1, np.int64),
         )
 
     def begin(self, i: int, assignment: Assignment) -> None:
