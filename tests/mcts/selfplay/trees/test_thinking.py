@@ -277,16 +277,15 @@ def test_gumbel_finds_a_capture_that_wins():
 
 @pytest.mark.parametrize("thinking", [Thinking(8, root="gumbel", considered=2), Thinking(8)])
 def test_a_pass_that_wins_the_game_is_found(thinking):
-    """White passes, and Black is ahead, but Black's net knows nothing of it."""
-    nets = [
-        FakeNet({PASS: chance}, lambda own, other: 0.0, names_pass=True) for chance in (1e-4, 0.99)
-    ]
+    """White gives up and passes, and komi has decided the game, but Black's net can't know it."""
+    black = FakeNet({PASS: 1e-4}, lambda own, other: 0.0, names_pass=True)
+    white = FakeNet({PASS: 0.99}, lambda black, white: 1.0, black=True, names_pass=True)
     board = Board(SIZE)
     board.setup(black=[5, 6, 9], white=[])
     board.to_play = -1
     games = TreeGames(
-        nets,
-        Rules(size=SIZE),
+        [black, white],
+        Rules(size=SIZE, komi=-20.5),
         SearchParams(**ZERO),
         thinking,
         QUIET,
