@@ -152,30 +152,6 @@ def copy_record(a, b):
 
 
 @kernel
-def copy_same_size(a, b):
-    """`copy_record` to a board that has the same size already: what lies outside of it stays."""
-    used = (np.uint64(a.side) + np.uint64(1)) * np.uint64(STRIDE)
-    b.to_play = a.to_play
-    b.passes = a.passes
-    b.ko = a.ko
-    b.n_empty = a.n_empty
-    b.ply = a.ply
-    b.hash = a.hash
-    b.colour[:used] = a.colour[:used]
-    b.head[:used] = a.head[:used]
-    b.next[:used] = a.next[:used]
-    b.libs[:used] = a.libs[:used]
-    b.stones[:used] = a.stones[:used]
-    b.empty[: a.n_empty] = a.empty[: a.n_empty]
-    b.where[:used] = a.where[:used]
-    b.placed[:used] = a.placed[:used]
-    for v in range(used):
-        if a.head[v] == v and (a.colour[v] == 1 or a.colour[v] == -1):
-            for w in range(WORDS):
-                b.bits[v, w] = a.bits[v, w]
-
-
-@kernel
 def rebuild(b):
     """Derive strings, liberties, empties and hash from the colours alone; no ko.
 

@@ -72,11 +72,16 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Visits:
-    """What a search spent on the moves of each turn, one turn after another."""
+    """What searches say of the moves of each turn, one turn after another.
+
+    Turns without a full search have no entries. Shares of `counts` are what a policy learns: the
+    visits of each move, without those that were only forced, or the improved policy of a root with
+    gumbel, whose best move has 65,535 (see `Thinking`). No temperature is in them.
+    """
 
     offset: np.ndarray  # int32 [turns + 1]: turn t has the entries offset[t]:offset[t + 1]
     moves: np.ndarray  # int16, points or PASS
-    counts: np.ndarray  # uint16, visits
+    counts: np.ndarray  # uint16
 
 
 @dataclass(frozen=True)

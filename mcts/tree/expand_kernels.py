@@ -27,6 +27,7 @@ from mcts.tree.store_kernels import (
 
 LEAST_PRIOR = 1e-3  # times the mean: of legal moves to which the tree policy gives nothing
 NOTHING_SENSIBLE = 0.9  # prior of a pass where the tree policy gives nothing to any move
+SUICIDE, LIBERTY, CAPTURE = 0, 1, 2  # what a stone gains
 EARLY_PASS = 0.01  # times `pass_prior`: in the opening
 
 
@@ -83,10 +84,12 @@ def list_moves(store, b, n, weights):
     head = store.head[0]
     first = np.uint64(store.nodes[n].first)
     before = np.empty(MAX_DEPTH + 1, np.uint64)
-    above = before[: keys_above(store, n, before)]
+    above = before[: keys_above(store.nodes, store.edges, n, before)]
     # local names: Numba counts references whenever it takes an array out of a tuple
     moves, history = store.moves, store.history
-    fuller = b.n_empty <= head.fewest_empty  # with one stone more than all positions in `history`
+    # If the board is fuller after a stone than in all of `history`, only captures are looked up
+    # there: each look-up is at a place of memory that nobody has read lately.
+    fuller = b.n_empty <= head.fewest_empty
     count = np.uint64(0)
     total = 0.0
     point = np.uint64(0)
@@ -94,7 +97,17 @@ def list_moves(store, b, n, weights):
         v = (np.uint64(row) + np.uint64(1)) * np.uint64(STRIDE)
         for _ in range(b.side):
             v += np.uint64(1)
-            if b.colour[v] == EMPTY and may_play(b, v, head.ko_rule, above, history, fuller):
+            gain = gain_of(b, v) if b.colour[v] == EMPTY else SUICIDE
+            sound = gain != SUICIDE
+            if sound and head.ko_rule == SIMPLE:
+                sound = v != b.ko
+            elif sound:
+                key = key_after(b, v, gain, head.ko_rule)
+                for k in range(len(above)):
+                    sound &= above[k] != key
+                if sound and (gain == CAPTURE or not fuller):
+                    sound = not contains(history, key)
+            if sound:
                 move = moves[first + count]
                 move.move = point
                 move.prior = weights[point]
@@ -135,55 +148,50 @@ def position_key(b, ko_rule):
 
 
 @kernel
-def keys_above(store, n, keys):
+def keys_above(nodes, edges, n, keys):
     """Write the keys of the positions from node n up to the root; returns how many."""
     count = np.uint64(0)
     while count < len(keys):
-        keys[count] = store.nodes[n].key
+        keys[count] = nodes[n].key
         count += np.uint64(1)
         if n == ROOT:
             break
-        n = store.edges[store.nodes[n].parent].node
+        n = edges[nodes[n].parent].node
     return count
 
 
 @kernel
-def may_play(b, v, ko_rule, above, history, fuller):
-    """Whether the rules allow a stone on the empty vertex v: no suicide, no repeated position.
-
-    Earlier positions are those of the keys `above` uint64 [n], and of the hash table `history`. If
-    the board is `fuller` after a stone than all of these, only captures are looked up in it: each
-    look-up is at a place of memory that nobody has read lately.
-    """
+def gain_of(b, v):
+    """What a stone on the empty vertex v would gain: SUICIDE nothing, LIBERTY or CAPTURE."""
     colour = b.to_play
-    breathes = captures = False
+    gain = SUICIDE
     for d in range(4):
         u = ADJ[v, d]
         if b.colour[u] == EMPTY:
-            breathes = True
+            gain = max(gain, LIBERTY)
         elif b.colour[u] == colour:
-            breathes |= b.libs[b.head[u]] > 1
-        elif b.colour[u] == -colour:
-            captures |= b.libs[b.head[u]] == 1
-    if not (breathes or captures):
-        return False
-    if ko_rule == SIMPLE:
-        return v != b.ko
-    key = hash_after(b, v, colour) if captures else b.hash ^ ZOBRIST[colour + 1, v]
-    if ko_rule == SITUATIONAL and colour == 1:
-        key ^= WHITE_TO_PLAY
-    for k in range(len(above)):
-        if above[k] == key:
-            return False
-    if fuller and not captures:
-        return True
+            if b.libs[b.head[u]] > 1:
+                gain = max(gain, LIBERTY)
+        elif b.colour[u] == -colour and b.libs[b.head[u]] == 1:
+            gain = CAPTURE
+    return gain
+
+
+@kernel
+def key_after(b, v, gain, ko_rule):
+    """Return the key of the position after a stone on v, which is no suicide."""
+    key = hash_after(b, v, b.to_play) if gain == CAPTURE else b.hash ^ ZOBRIST[b.to_play + 1, v]
+    return key ^ WHITE_TO_PLAY if ko_rule == SITUATIONAL and b.to_play == 1 else key
+
+
+@kernel
+def contains(history, key):
+    """Whether a hash table of positions has one with that key."""
     mask = np.uint64(len(history) - 1)
     at = key & mask
-    while history[at]:
-        if history[at] == key:
-            return False
+    while history[at] != 0 and history[at] != key:
         at = (at + np.uint64(1)) & mask
-    return True
+    return history[at] != 0
 
 
 @kernel

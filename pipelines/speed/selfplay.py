@@ -67,7 +67,7 @@ def policy_games_19(material: Material) -> float:
     return share(policy_crew(19), 8)
 
 
-@benchmark("games with 64 simulations a move, 256 at once, 9x9, 6x64 net: the same share", "%", 85)
+@benchmark("games with 64 simulations a move, 256 at once, 9x9, 6x64 net: the same share", "%", 90)
 def tree_games_9(material: Material) -> float:
     games = TreeGames(
         [small_net()], Rules(size=9), ZERO, Thinking(SIMULATIONS), Choice(), slots=GAMES

@@ -55,11 +55,11 @@ def consider(store, searches, i, can, most, heat):
     searches.visits[i] = node.visits
     to_pass = node.passes == 1  # and the pass is not considered yet
     for n in range(searches.considered[i]):
-        best = drawn.argmax()
+        best = np.int64(drawn.argmax())
         if to_pass and n > 0 and n + 1 == searches.considered[i]:
             for k in range(count):
                 if store.moves[node.first + np.uint32(k)].move == PASS:
-                    best = k
+                    best = np.int64(k)
         move = store.moves[node.first + np.uint32(best)]
         to_pass &= move.move != PASS
         at = column(searches, move.move)
@@ -144,7 +144,7 @@ def best_considered(store, searches, i, visits):
             continue
         worth = score[i, at] + sigma(completed(node, edges, move, mixed), most)
         if (own == visits and not fits) or worth > highest:
-            best, highest, fits = k, worth, own == visits
+            best, highest, fits = np.int64(k), worth, own == visits
     return best
 
 

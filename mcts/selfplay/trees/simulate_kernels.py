@@ -7,7 +7,7 @@ walk is simpler than that of `mcts/tree/descend_kernels.py`, which it equals mov
 import numpy as np
 
 from data.base.jit import kernel
-from data.game.board_kernels import copy_same_size
+from data.game.board_kernels import STRIDE, WORDS
 from data.game.history_kernels import POSITIONS, remember_position
 from mcts.rollouts.tree_policy_kernels import uniform_weights
 from mcts.tree.backup_kernels import add_value, finish_terminal
@@ -88,6 +88,34 @@ def walk(store, path, first):
             break
     head.depth_sum += np.int64(depth) - 1
     return depth
+
+
+@kernel
+def copy_same_size(a, b):
+    """`copy_record` to a board of the same size: what lies outside of it is there already."""
+    used = (np.uint64(a.side) + np.uint64(1)) * np.uint64(STRIDE)
+    b.to_play = a.to_play
+    b.passes = a.passes
+    b.ko = a.ko
+    b.n_empty = a.n_empty
+    b.ply = a.ply
+    b.hash = a.hash
+    # Loops, not slices: Numba would put slices into new arrays first.
+    for v in range(used):
+        b.colour[v] = a.colour[v]
+        b.placed[v] = a.placed[v]
+    for v in range(used):
+        b.head[v] = a.head[v]
+        b.next[v] = a.next[v]
+        b.libs[v] = a.libs[v]
+        b.stones[v] = a.stones[v]
+        b.where[v] = a.where[v]
+    for k in range(np.uint64(a.n_empty)):
+        b.empty[k] = a.empty[k]
+    for v in range(used):
+        if a.head[v] == v and (a.colour[v] == 1 or a.colour[v] == -1):
+            for w in range(WORDS):
+                b.bits[v, w] = a.bits[v, w]
 
 
 @kernel

@@ -18,29 +18,10 @@ from mcts.selfplay.trees.noise_kernels import add_noise
 from mcts.selfplay.trees.tree_games import Thinking, TreeGames
 from mcts.tree.checks import check_finished
 from mcts.tree.store_kernels import Store
+from tests.support.tree_games import ZERO, balance, uneven_net, visits_of
 
-ZERO = {
-    "lam": 0.0,
-    "n_thr": 0,
-    "n_thr_adjusts": False,
-    "wait_for_priors": True,
-    "fpu": "zero",
-    "symmetry": "none",
-    "rollouts": False,
-    "tree_policy": False,
-}
 NOTHING = (np.zeros(1, np.uint64), np.zeros(1, np.uint64))  # of the game, not of a tree
 QUIET = Choice(temperature=0, useless=True)
-
-
-def balance(own, other):
-    return (own.sum() - other.sum()) / 30
-
-
-def uneven_net(size, **face):
-    """Every point has another chance, so that no two moves tie."""
-    chances = {p: 0.9 / size**2 * (0.5 + p / size**2) for p in range(size * size)}
-    return FakeNet({**chances, PASS: 0.002}, balance, names_pass=True, **face)
 
 
 def play(count, size=5, *, simulations=24, choice=QUIET, players=None, **options):
@@ -57,12 +38,6 @@ def play(count, size=5, *, simulations=24, choice=QUIET, players=None, **options
     )
     assignments = (Assignment(n, players=colours, **fields) for n in range(count))
     return {game.number: game for game in games.play(assignments)}
-
-
-def visits_of(game, turn):
-    a, z = game.visits.offset[turn], game.visits.offset[turn + 1]
-    moves, counts = game.visits.moves[a:z].tolist(), game.visits.counts[a:z].tolist()
-    return dict(zip(moves, counts, strict=True))
 
 
 @pytest.mark.parametrize("keep_tree", [True, False])
