@@ -15,7 +15,7 @@ from mcts.selfplay.games import PlayedGame
 from pipelines.zero.games.orders import Order
 
 NOBODY = -1.0  # a threshold that no value is below
-HIGHEST = -0.5  # nobody resigns with a better value, whatever earlier games say
+HIGHEST = -0.8  # nobody resigns with a better value, whatever earlier games say
 GRID = np.round(np.arange(-0.99, HIGHEST + 0.005, 0.01), 2)
 FEWEST = 20  # games that would have been resigned, to say something of them
 ROUNDS = 5  # that a threshold is chosen from
