@@ -14,7 +14,9 @@ class Choice:
     random_symmetry: bool = False  # nets see each position turned by a random symmetry
     resign_at: float = -1.0  # a player resigns whose own value falls below; -1: nobody does
     play_on: float = 0.1  # share of games in which nobody resigns
-    useless: bool = False  # moves in territory that is safe already are allowed, too
+    # Moves in territory that is safe already are allowed, too. A search then looks at all legal
+    # moves, even at those that fill an own eye and are never played: it is that of `Search`.
+    useless: bool = False
     keep_allowed: bool = False  # games remember among which moves each one was chosen
 
     def __post_init__(self) -> None:

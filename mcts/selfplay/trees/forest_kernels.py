@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from data.base.jit import kernel
+from mcts.selfplay.trees.choice_kernels import playable
 from mcts.selfplay.trees.noise_kernels import add_noise
 from mcts.tree.store_kernels import (
     ANSWERED,
@@ -26,6 +27,7 @@ from mcts.tree.store_kernels import (
     bring_best,
     clear_edge,
     keep_below,
+    swap,
 )
 
 EDGES_A_NODE = 2  # a simulation adds one of each; a few end where the game does
@@ -146,11 +148,60 @@ def has_moves(store):
 @kernel
 def follow(store, move, keeps, node_map, edge_map):
     """Make the position behind a move of the root the root; what is not known yet is forgotten."""
-    if keeps and store.head[0].n_nodes > 0:
+    e = edge_of(store, move) if keeps else np.uint32(NONE)
+    if e != NONE and store.edges[e].child != NONE:
+        keep_below(store, e, node_map, edge_map)
+    else:
+        clear(store)
+
+
+@kernel
+def edge_of(store, move):
+    """Return the edge of a move of the root; NONE if it was not tried."""
+    if store.head[0].n_nodes > 0:
         node = store.nodes[ROOT]
         for k in range(np.uint32(node.opened)):
             record = store.moves[node.first + k]
-            if record.move == move and store.edges[record.edge].child != NONE:
-                keep_below(store, record.edge, node_map, edge_map)
-                return
-    clear(store)
+            if record.move == move:
+                return np.uint32(record.edge)
+    return np.uint32(NONE)
+
+
+@kernel
+def leave_out_behind(store, move, can):
+    """`leave_out` of the position behind a move of the root, before it becomes the root."""
+    e = edge_of(store, move)
+    if e != NONE and store.edges[e].child != NONE:
+        leave_out(store, store.edges[e].child, can)
+
+
+@kernel
+def leave_out(store, n, can):
+    """Take from node n the moves that may not be played, and all visits that they had.
+
+    The priors of the others sum to 1 again. The root must not have tried any of these moves. Of
+    other nodes, their edges go to the root: `keep_below` frees them when node n becomes the root.
+    """
+    node = store.nodes[n]
+    into = store.edges[node.parent]
+    count, opened, total = np.uint32(0), 0, 0.0
+    for k in range(np.uint32(node.count)):
+        move = store.moves[node.first + k]
+        if playable(can, move.move):
+            opened += k < node.opened
+            total += move.prior
+            swap(store.moves, node.first + count, node.first + k)
+            count += np.uint32(1)
+        elif k < node.opened:
+            edge = store.edges[move.edge]
+            edge.node = ROOT
+            node.visits -= edge.n_v
+            into.n_v -= edge.n_v
+            into.w_v -= edge.w_v
+    if count == node.count:
+        return
+    node.count, node.opened = count, opened
+    for k in range(count):
+        move = store.moves[node.first + k]
+        move.prior = move.prior / total if total > 0 else 1.0 / count
+    bring_best(store, n)

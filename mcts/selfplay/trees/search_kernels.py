@@ -7,6 +7,9 @@ A tree's question is a leaf that has no value yet. Simulations that end in a kno
 end of the game need none, and the tree goes on at once. When a search is over, its move is chosen
 by visits and played, and the next search begins, until the other player's net has to be asked.
 
+The root of a search has the moves that may be played (`can`), and the pass: nothing is spent on
+others, and nothing is learned of them. With `Choice.useless` it has all legal moves.
+
 Statistics of trees are from Black's view, answers of nets from that of the player to move.
 """
 
@@ -30,6 +33,8 @@ from mcts.selfplay.trees.forest_kernels import (
     clear,
     follow,
     has_moves,
+    leave_out,
+    leave_out_behind,
     put_noise,
     tree_of,
 )
@@ -110,7 +115,7 @@ def ask(slots, rules, forest, effort, log, space, player, sheet):
         while slots.games[i].mover == player:
             store = tree_of(forest, player * len(slots.games) + i, slots.seen[i], slots.random[i])
             if not searches.ready[i]:
-                prepare(slots, searches, effort, store, i)
+                prepare(slots, rules, searches, effort, store, i)
             depth = find_leaf(store, searches, effort, path, i)
             if depth:
                 if space.remembers[0]:
@@ -150,13 +155,15 @@ def find_leaf(store, searches, effort, path, i):
 
 
 @kernel
-def prepare(slots, searches, effort, store, i):
+def prepare(slots, rules, searches, effort, store, i):
     """Begin the search of a turn; once the root has its priors, get it ready."""
     if not searches.begun[i]:
         searches.full[i] = effort.fast == 0 or next_share(slots.random[i]) < effort.full_share
         searches.begun[i] = True
         store.head[0].fewest_empty = slots.games[i].fewest_empty
     if has_moves(store):
+        if not rules.useless:
+            leave_out(store, ROOT, slots.can[i])
         prepare_root(slots, searches, effort, store, i)
         searches.ready[i] = True
 
@@ -257,7 +264,10 @@ def go_on(slots, rules, forest, effort, log, i, move, value):
         log.offset[i, t + 1] = log.offset[i, t]
     for g in range(i, len(forest.heads), len(slots.games)):
         tree = tree_of(forest, g, slots.seen[i], slots.random[i])
+        restricted = not rules.useless and g // len(slots.games) == game.mover
         for t in range(turn, game.turn):
+            if restricted and effort.keeps and t + 1 == game.turn:
+                leave_out_behind(tree, slots.moves[i, t], slots.can[i])
             follow(tree, slots.moves[i, t], effort.keeps, forest.node_map, forest.edge_map)
         begin_search(tree)
     forest.searches.begun[i] = False

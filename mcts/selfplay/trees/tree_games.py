@@ -8,6 +8,8 @@ The search is that of `conf/search/zero.yaml`, one simulation of each game at a 
 its moves and its value by one answer of the net, and no rollouts are played. All games that wait
 for a net are in one batch. A player answers with moves and values; two players of a game have a
 tree each.
+
+A root has only the moves that may be played: those that make sense, and the pass (see `Choice`).
 """
 
 import math

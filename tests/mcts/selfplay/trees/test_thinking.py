@@ -135,6 +135,42 @@ def test_a_game_is_the_same_whatever_is_played_beside_it(thinking):
     assert len({tuple(game.moves.tolist()) for game in alone.values()}) == 6
 
 
+# --- moves that may not be played
+
+SENSIBLE = Choice(temperature=1, keep_allowed=True)
+
+
+@pytest.mark.parametrize("keep_tree", [False, True])
+def test_roots_have_the_moves_that_may_be_played_alone(keep_tree):
+    thinking = Thinking(20, fast=8, full_share=0.5)
+    options = {"noise": 0.4, "keep_tree": keep_tree, "most_turns": 40, "slots": 6}
+    games, roots = watch(10, thinking, choice=SENSIBLE, **options)
+    net, excluded = uneven_net(SIZE), 0
+    for (number, turn), root in roots.items():
+        allowed = np.unpackbits(games[number].allowed[turn])[: SIZE**2]
+        assert sorted(root.moves) == sorted([*np.flatnonzero(allowed), PASS])
+        assert root.priors.sum() == pytest.approx(1, abs=1e-5)
+        if not root.full:
+            assert np.allclose(root.priors, chances_of(net, root.moves), rtol=1e-3)
+        board = Board(SIZE)
+        for move in games[number].moves[:turn].tolist():
+            board.play(move)
+        excluded += sum(board.is_legal(p) and not allowed[p] for p in range(SIZE**2))
+    assert len(roots) > 100 and excluded > 20
+    assert {root.full for root in roots.values()} == {False, True}
+
+
+def test_searches_that_may_play_useless_moves_look_at_all_legal_moves():
+    games, roots = watch(3, Thinking(20), most_turns=24)
+    for (number, turn), root in roots.items():
+        board = Board(SIZE)
+        for move in games[number].moves[:turn].tolist():
+            board.play(move)
+        legal = [p for p in range(SIZE**2) if board.is_legal(p)]
+        assert sorted(root.moves) == sorted([*legal, PASS])
+    assert any(not root.can.all() for root in roots.values())
+
+
 # --- forced visits
 
 
