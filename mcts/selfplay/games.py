@@ -74,9 +74,12 @@ class Assignment:
 class Visits:
     """What searches say of the moves of each turn, one turn after another.
 
-    Turns without a full search have no entries. Shares of `counts` are what a policy learns: the
-    visits of each move, without those that were only forced, or the improved policy of a root with
-    gumbel, whose best move has 65,535 (see `Thinking`). No temperature is in them.
+    Turns with a fast search and random moves have no entries. A player who could only pass has not
+    searched, and has one entry for the pass; with fast searches only some of these turns have it.
+
+    Shares of `counts` are what a policy learns: the visits of each move, without those that were
+    only forced, or the improved policy of a root with gumbel, whose best move has 65,535 (see
+    `Thinking`). No temperature is in them.
     """
 
     offset: np.ndarray  # int32 [turns + 1]: turn t has the entries offset[t]:offset[t + 1]

@@ -19,8 +19,9 @@ import numpy as np
 
 from data.base.jit import kernel
 from data.base.random_kernels import next_share
+from data.game.coords import PASS
 from mcts.selfplay.sheet_kernels import write_row
-from mcts.selfplay.slots_kernels import resigns, settle, take_turn
+from mcts.selfplay.slots_kernels import RANDOM_MOVER, resigns, settle, take_turn
 from mcts.selfplay.trees.choice_kernels import (
     MOST_COUNT,
     count_visits,
@@ -93,9 +94,10 @@ class Space(NamedTuple):
 
 
 @kernel
-def begin_trees(slots, forest, log, i):
+def begin_trees(slots, forest, effort, log, i):
     """Forget the trees of a slot, where another game begins."""
-    log.offset[i, : slots.games[i].turn + 1] = 0  # turns before the first search
+    log.offset[i, 0] = 0
+    write_passes(slots, effort, log, i, 0)  # turns before the first search
     for g in range(i, len(forest.heads), len(slots.games)):
         store = tree_of(forest, g, slots.seen[i], slots.random[i])
         clear(store)
@@ -158,7 +160,7 @@ def find_leaf(store, searches, effort, path, i):
 def prepare(slots, rules, searches, effort, store, i):
     """Begin the search of a turn; once the root has its priors, get it ready."""
     if not searches.begun[i]:
-        searches.full[i] = effort.fast == 0 or next_share(slots.random[i]) < effort.full_share
+        searches.full[i] = draw_full(effort, slots.random[i])
         searches.begun[i] = True
         store.head[0].fewest_empty = slots.games[i].fewest_empty
     if has_moves(store):
@@ -178,6 +180,12 @@ def prepare_root(slots, searches, effort, store, i):
         consider(store, searches, i, slots.can[i], effort.considered, heat)
     elif effort.noise > 0 and searches.full[i]:
         put_noise(store, effort.noise, effort.noise_alpha)
+
+
+@kernel
+def draw_full(effort, random):
+    """Draw whether a turn is one that teaches."""
+    return effort.fast == 0 or next_share(random) < effort.full_share
 
 
 @kernel
@@ -254,14 +262,29 @@ def write_counts(store, log, i, turn, counts):
 
 
 @kernel
+def write_passes(slots, effort, log, i, start):
+    """Write down the turns from `start` on, which needed no search: random moves, and passes.
+
+    Who can only pass learns to pass. Such turns teach as often as others do: else they would be
+    too many among the rows, where others have fast searches.
+    """
+    for t in range(start, slots.games[i].turn):
+        at = log.offset[i, t]
+        if slots.chosen_by[i, t] != RANDOM_MOVER and draw_full(effort, slots.random[i]):
+            log.moves[i, at] = PASS
+            log.counts[i, at] = 1
+            at += 1
+        log.offset[i, t + 1] = at
+
+
+@kernel
 def go_on(slots, rules, forest, effort, log, i, move, value):
     """Play a move of slot i, and on until a net has to be asked; its trees follow."""
     game = slots.games[i]
     turn = game.turn
     take_turn(slots, rules, i, move, value)
     settle(slots, rules, i)
-    for t in range(turn + 1, game.turn):  # turns that needed no search
-        log.offset[i, t + 1] = log.offset[i, t]
+    write_passes(slots, effort, log, i, turn + 1)
     for g in range(i, len(forest.heads), len(slots.games)):
         tree = tree_of(forest, g, slots.seen[i], slots.random[i])
         restricted = not rules.useless and g // len(slots.games) == game.mover

@@ -45,7 +45,8 @@ class Thinking:
 
     With `fast` a turn has a full search with the chance `full_share`, else a fast one. A fast
     search has no noise, forces no visits, and writes nothing into `PlayedGame.visits`: it only
-    plays on (playout-cap randomisation: Wu, "Accelerating Self-Play Learning in Go", 2019).
+    plays on (playout-cap randomisation: Wu, "Accelerating Self-Play Learning in Go", 2019). Who
+    can only pass does so without a search; a share of `full_share` of these turns is written, too.
 
     root=puct       the tree's own formula, with Dirichlet noise if the search has some. Moves are
                     drawn by visits ** (1 / temperature)
@@ -151,7 +152,7 @@ class TreeCrew(Crew):
     def begin(self, i: int, assignment: Assignment) -> None:
         super().begin(i, assignment)
         self.forest.heads["komi"][i :: len(self.slots.games)] = self.komi[i]
-        search_kernels.begin_trees(self.slots, self.forest, self.log, i)
+        search_kernels.begin_trees(self.slots, self.forest, self.effort, self.log, i)
 
     def ask(self) -> Question | None:
         count = 0

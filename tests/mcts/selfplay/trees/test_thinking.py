@@ -109,6 +109,30 @@ def test_fast_searches_have_no_noise_and_full_ones_have(capped):
         assert plain != root.full
 
 
+def test_turns_with_nothing_but_a_pass_teach_as_often_as_others():
+    board = Board(3)
+    board.setup(black=[0, 2, 3, 4, 5, 7], white=[])  # all is safe: nobody has anything to play
+    starts = Starts.of([board])
+    options = {"size": 3, "choice": Choice(), "starts": starts, "slots": 8, "net": uneven_net(3)}
+    games = play(400, Thinking(4, fast=2, full_share=0.3), **options)
+    written = np.array([[len(visits_of(game, turn)) for turn in (0, 1)] for game in games.values()])
+    assert all(game.moves.tolist() == [PASS, PASS] for game in games.values())
+    assert all(set(game.visits.moves.tolist()) <= {PASS} for game in games.values())
+    assert np.isnan(games[0].values).all()
+    assert abs(written.mean() - 0.3) < 4 * math.sqrt(0.3 * 0.7 / written.size)
+    for game in play(3, Thinking(4), **options).values():
+        assert [visits_of(game, turn) for turn in (0, 1)] == [{PASS: 1}] * 2
+
+
+def test_random_moves_are_not_learned_from():
+    games = engine(Thinking(4), choice=Choice(), size=3, most_turns=30)
+    passes = 0
+    for game in games.play(Assignment(n, random_turns=30) for n in range(8)):
+        assert len(game.visits.counts) == 0
+        passes += (game.moves == PASS).sum()
+    assert passes > 0
+
+
 def test_options_that_are_not_in_use_change_nothing():
     usual = play(6, Thinking(10), noise=0.25)
     same = play(6, Thinking(10, full_share=0.5, considered=3), noise=0.25)
