@@ -8,7 +8,7 @@ from data.build.executors import Executor
 from mcts.search.params import SearchParams
 from mcts.selfplay.games import Rules
 from mcts.selfplay.memory.memory import MemoryOptions
-from mcts.selfplay.trees.tree_games import Thinking
+from mcts.selfplay.trees.tree_games import PUCT, Thinking
 from pipelines.shell.options import Above, AtLeast, Below, Between, OptionError
 from pipelines.training.options import OptimizerOptions, ScheduleOptions
 
@@ -73,7 +73,7 @@ class ZeroOptions:
     task: Count
     ahead: Annotated[int, Between(0, 1)]
     first: Literal["random", "playouts"]
-    first_simulations: Count
+    first_simulations: Annotated[int, AtLeast(2)]
     thinking: Thinking
     search: SearchParams
     temperature: Annotated[float, AtLeast(0)]
@@ -91,6 +91,13 @@ class ZeroOptions:
     device: str
     threads: Some
     seed: Annotated[int, Below(2**31, least=0)]
+
+    def __post_init__(self) -> None:
+        if self.thinking.simulations < 2 and self.thinking.root == PUCT:
+            raise OptionError(
+                f"thinking.simulations={self.thinking.simulations}: the first one visits no move, "
+                "so nothing would be learned; a number from 2 up"
+            )
 
     @property
     def rules(self) -> Rules:

@@ -271,7 +271,12 @@ class Rounds:
             choice=self.choice(number),
         )
         if state.net == NO_NET:
-            thinking = Thinking(options.first_simulations)
+            # Fast searches are as long as full ones: games are as good as without any, but only as
+            # many of their turns are learned from as of later games.
+            fast = options.first_simulations if options.thinking.fast else 0
+            thinking = Thinking(
+                options.first_simulations, fast=fast, full_share=options.thinking.full_share
+            )
             return replace(order, thinking=thinking), PlayoutPlayer(options.seed)
         player = self.parts.nets.player(state.net, options.engine, options.device)
         by_net = replace(

@@ -79,7 +79,7 @@ def make_options(**fields: Any) -> ZeroOptions:
         "warm_turns": None,
         "random_turns": 2,
         "resign": ResignOptions(0.2, 0.5, 1),
-        "memory": MemoryOptions(least=60, growth=0.65, most=100),
+        "memory": MemoryOptions(least=70, growth=0.65, most=100),
         "learn": LearnOptions("zero17", (), 16, 1.0, 1.0, 0.0, None, "32-true"),
         "strength": StrengthOptions(2, 2, 4, 4, 8, None, 0.0, 2),
         "optimizer": OptimizerOptions(),

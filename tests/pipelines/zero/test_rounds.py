@@ -7,6 +7,8 @@ import pytest
 
 from data.base.errors import Mistake
 from mcts.selfplay.memory.memory import MemoryOptions
+from mcts.selfplay.trees.tree_games import Thinking
+from pipelines.shell.options import OptionError
 from pipelines.zero.folder import RunFolder
 from pipelines.zero.games.gather import read_round
 from pipelines.zero.games.orders import NO_NET, read_order
@@ -35,6 +37,18 @@ def test_playouts_play_until_a_net_has_learned(whole):
         expected = order.round if order.round > learned[0] else NO_NET
         assert order.net == expected
         assert order.thinking.simulations == (6 if expected == NO_NET else 4)
+
+
+def test_as_many_turns_of_games_by_playouts_teach_as_of_later_games(tmp_path):
+    thinking = Thinking(4, fast=2, full_share=0.25)
+    order, _ = make_rounds(make_options(thinking=thinking), tmp_path).new_order(0)
+    assert order.thinking == Thinking(6, fast=6, full_share=0.25)  # and all are as good
+
+
+def test_searches_that_visit_no_move_are_refused():
+    with pytest.raises(OptionError, match="simulations=1: the first one visits no move"):
+        make_options(thinking=Thinking(1))
+    make_options(thinking=Thinking(1, root="gumbel"))  # learns what its net says
 
 
 def test_reports_tell_the_games(whole):

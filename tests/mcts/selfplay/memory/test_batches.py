@@ -144,6 +144,20 @@ def test_the_search_has_its_share_in_the_result():
         assert row["outcome"] == game.winner * mover
 
 
+def test_a_turn_without_a_search_value_is_learned_by_its_result_alone():
+    game = by_hand([12, 6, PASS, PASS])
+    values = np.array([0.5, -0.5, np.nan, np.nan], np.float32)
+    rows = {
+        int(row["ply"]): row
+        for row in drawn(filled([replace(game, values=values)], search_share=0.5), batch=4)
+    }
+    assert sorted(rows) == [0, 1, 2, 3]
+    for ply in (2, 3):
+        assert rows[ply]["result"] == rows[ply]["outcome"] == game.winner * (-1) ** ply
+        assert rows[ply]["policy"][POINTS] == 1 and rows[ply]["move"] == POINTS
+    assert rows[0]["result"] == 0.5 * game.winner + 0.25
+
+
 def test_owners_and_replies_turn_with_the_planes():
     games = {game.number: game for game in played()}
     turns, endings = set(), set()
