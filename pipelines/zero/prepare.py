@@ -7,6 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from data.base.cores import compute_cores
 from data.build.executors import Executor
+from data.features.evaluation import POLICY
 from data.features.feature_set import feature_set
 from data.features.inputs import Inputs
 from mcts.selfplay.memory.memory import Memory
@@ -17,6 +18,7 @@ from pipelines.zero.options import ZeroError, ZeroOptions
 from pipelines.zero.rounds import Parts
 
 DATASETS = ("loader",)  # groups that models bring along, which are of datasets
+SEARCHED = "policy"  # the target of `models/learning/lessons.py` that holds chances of all moves
 LOG_EVERY = 50  # of modules that Lightning trains
 
 # torch takes seconds to import, and reads the environment that `run` sets: functions import it.
@@ -53,6 +55,7 @@ def complete(cfg: DictConfig, *, resumed: bool) -> str:
         net.names_pass = True
     if not net.names_pass:
         raise ZeroError("model.net.names_pass=false: games of its own teach a net when to pass")
+    learn_search(cfg)
     cfg.device = choose_device(str(cfg.device))
     check_device(cfg.device)
     kind = {"cuda": "gpu"}.get(str(cfg.device).partition(":")[0], "cpu")
@@ -61,6 +64,26 @@ def complete(cfg: DictConfig, *, resumed: bool) -> str:
     line = settle_precision(settled, resumed=resumed)
     cfg.learn.precision = settled.trainer.precision
     return line.replace("trainer.precision", "learn.precision")
+
+
+def learn_search(cfg: DictConfig) -> None:
+    """Make the search's chances of all moves the target of the lesson `policy`.
+
+    Models name no target, or the one of datasets, where there is one move. Raises `ZeroError` for
+    another target, and for a net that does not learn which move to play.
+    """
+    lesson = cfg.model.lessons.get(POLICY)
+    if lesson is None:
+        raise ZeroError("model.lessons.policy=null: searches teach a net which move to play")
+    if not OmegaConf.is_config(lesson):
+        cfg.model.lessons[POLICY] = {"weight": lesson}
+        lesson = cfg.model.lessons[POLICY]
+    if lesson.get("target") not in (None, SEARCHED):
+        raise ZeroError(
+            f"model.lessons.policy.target={lesson.target}: a net learns what searches say of all "
+            f"moves here; leave it out, or say {SEARCHED}"
+        )
+    lesson.target = SEARCHED
 
 
 def inputs_of(cfg: DictConfig) -> Inputs:

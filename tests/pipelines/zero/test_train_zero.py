@@ -26,6 +26,7 @@ from pipelines.training.options import TrainingError
 from pipelines.training.resume import resumed_config
 from pipelines.zero.games.gather import read_round
 from pipelines.zero.games.orders import read_order
+from pipelines.zero.options import ZeroError
 from pipelines.zero.prepare import complete, read_options
 from pipelines.zero.run import FIXED, run
 from tests.support.ctrl_c import hear_ctrl_c
@@ -60,7 +61,22 @@ def test_every_experiment_is_complete(experiment: str, tmp_path: Path) -> None:
     module = instantiate(cfg.model)
     names = set(module.lessons)
     assert {"policy", "value"} <= names
+    assert module.lessons["policy"].target == "policy"  # what searches say, not one move
     assert options.memory.least >= options.learn.batch
+
+
+def test_every_net_learns_what_searches_say() -> None:
+    usual = ("learn.precision=32-true", "device=cpu", "model=zero_small", "size=5")
+    cfg = composed(*usual, "model.lessons.policy=0.5")
+    complete(cfg, resumed=False)
+    assert cfg.model.lessons.policy == {"weight": 0.5, "target": "policy"}
+    wrong = {
+        "model.lessons.policy={weight: 1.0, target: move}": "policy.target=move: a net learns what",
+        "model.lessons.policy=null": "policy=null: searches teach",
+    }
+    for override, message in wrong.items():
+        with pytest.raises(ZeroError, match=message):
+            complete(composed(*usual, override), resumed=False)
 
 
 def test_a_run_that_goes_on_keeps_what_its_games_depend_on(tmp_path: Path) -> None:
