@@ -31,7 +31,7 @@ from pipelines.zero.games.tally import tally
 from pipelines.zero.games.tasks import Player, PlayoutPlayer
 from pipelines.zero.options import RANDOM, ZeroError, ZeroOptions
 from pipelines.zero.report import RoundReport
-from pipelines.zero.state import RunState
+from pipelines.zero.state import RunState, without_rounds
 
 if TYPE_CHECKING:
     from pipelines.zero.nets import RoundNet
@@ -62,6 +62,7 @@ class Rounds:
         self.options, self.folder, self.parts, self.say = options, folder, parts, say
         self.state = RunState()
         self.orders: dict[int, Order] = {}  # that were handed out
+        self.played_by: dict[int, int] = {}  # nets by rounds, as far as orders were read for them
         self.gatherer = Gatherer(folder, options.executor, say, parts.teller.playing)
 
     # --- begin, go on, end
@@ -80,7 +81,8 @@ class Rounds:
         extra = self.parts.learner.load(path)
         try:
             self.state = RunState.of_plain(extra.get("state") or {})
-            self.parts.memory.restore(extra.get("memory") or {}, self.games_again)
+            remembered = without_rounds(extra.get("memory") or {}, self.lost)
+            self.parts.memory.restore(remembered, self.games_again)
             self.parts.strength.restore(extra.get("strength") or {})
         except ZeroError:
             raise
@@ -90,10 +92,29 @@ class Rounds:
         if not self.state.finished:
             self.finish()
 
+    def lost(self, number: int) -> bool:
+        """Whether games of an earlier round are missing, and so is the net that played them."""
+        order = read_order(self.folder.order(number))
+        if self.are_there(order):
+            return False
+        try:
+            self.player(order)
+        except Mistake as error:
+            self.say(
+                f"round {number}: games are missing, and can't be played again "
+                f"({first_line(error)}); the run goes on without this round"
+            )
+            return True
+        return False
+
+    def are_there(self, order: Order) -> bool:
+        parts = range(order.parts)
+        return all(self.folder.part(order.round, part).is_file() for part in parts)
+
     def games_again(self, number: int) -> list[PlayedGame]:
         """Return the games of an earlier round; what is missing is played again."""
         order = read_order(self.folder.order(number))
-        if all(self.folder.part(number, part).is_file() for part in range(order.parts)):
+        if self.are_there(order):
             return read_round(self.folder, order)
         self.say(f"round {number}: games are missing, they are played again")
         self.gatherer.hand_out(order, self.player(order))
@@ -201,12 +222,19 @@ class Rounds:
             self.say(line)
 
     def oldest_net(self) -> int:
-        """Return the oldest net that plays, or by which a round that is begun early is played."""
-        needed = [self.state.net]
-        for soon in range(self.state.round + 1, self.state.round + 1 + self.options.ahead):
-            if (path := self.folder.order(soon)).is_file():
-                needed.append(read_order(path).net)
-        return min(needed)
+        """Return the oldest net that is needed.
+
+        It plays, or a round is begun early with it, or it played games that are in the memory:
+        whoever loses some of these can have them played again.
+        """
+        needed = {self.state.net}
+        first_to_come = self.state.round + 1
+        to_come = range(first_to_come, first_to_come + self.options.ahead)
+        for number in (*self.parts.memory.rounds, *to_come):
+            if number not in self.played_by and (path := self.folder.order(number)).is_file():
+                self.played_by[number] = read_order(path).net
+            needed.add(self.played_by.get(number, NO_NET))
+        return min(needed - {NO_NET}, default=0)
 
     def matches(self, number: int) -> float:
         """Let the new net play, and decide which net plays on; return the seconds of all cores."""

@@ -5,7 +5,7 @@ been exported and has played its matches (`finished`). What comes in between is 
 run is stopped there; it gives the same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -52,3 +52,14 @@ class RunState:
         except (KeyError, TypeError, ValueError) as error:
             raise Mistake(f"the state of the run in it is damaged ({error!r})") from None
         return state
+
+
+def without_rounds(memory: Mapping[str, Any], lost: Callable[[int], bool]) -> dict[str, Any]:
+    """Return the saved state of a memory without those rounds whose games are lost."""
+    rounds, uses = memory.get("rounds"), memory.get("uses")
+    if not isinstance(rounds, list) or not isinstance(uses, list) or len(rounds) != len(uses):
+        return dict(memory)  # the memory says what is wrong with it
+    if {type(number) for number in rounds} - {int}:
+        return dict(memory)
+    kept = [k for k, number in enumerate(rounds) if not lost(number)]
+    return {**memory, "rounds": [rounds[k] for k in kept], "uses": [uses[k] for k in kept]}
