@@ -26,7 +26,7 @@ from mcts.selfplay.trees.tree_games import Thinking, TreeGames
 from pipelines.zero.folder import RunFolder
 from pipelines.zero.games.gather import Gatherer, read_round
 from pipelines.zero.games.orders import NO_NET, Order, read_order, write_order
-from pipelines.zero.games.resign import NOBODY, played_on, resignations, threshold
+from pipelines.zero.games.resign import NOBODY, first_turns, played_on, resignations, threshold
 from pipelines.zero.games.tally import tally
 from pipelines.zero.games.tasks import Player, PlayoutPlayer
 from pipelines.zero.options import RANDOM, ZeroError, ZeroOptions
@@ -324,6 +324,7 @@ class Rounds:
             temperature=options.temperature if warm else 0.0,  # a Choice's 0 turns are all turns
             warm_turns=warm,
             resign_at=resign_at,
+            resign_after=first_turns(options.size),
             play_on=options.resign.play_on,
         )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from data.base.errors import Mistake
 from pipelines.zero.games.orders import NO_NET
-from pipelines.zero.games.resign import GRID, ROUNDS
+from pipelines.zero.games.resign import COUNTS, ROUNDS
 
 
 @dataclass
@@ -24,8 +24,8 @@ class RunState:
     learned: bool = False  # whether that round made a net
     owed: float = 0.0  # positions that came and have not been learned from
     core_seconds: float = 0.0
-    # of the last rounds, int64 [rounds, grid, 2], see `resign.py`
-    resignations: np.ndarray = field(default_factory=lambda: np.zeros((0, len(GRID), 2), np.int64))
+    # of the last rounds, int64 [rounds, *COUNTS], see `resign.py`
+    resignations: np.ndarray = field(default_factory=lambda: np.zeros((0, *COUNTS), np.int64))
     report: dict[str, Any] = field(default_factory=dict)  # of that round, as far as it is known
 
     def note_resignations(self, counts: np.ndarray) -> None:
@@ -42,7 +42,9 @@ class RunState:
         try:
             state = RunState(**{each.name: values[each.name] for each in fields(RunState)})
             counts = np.asarray(state.resignations, np.int64)
-            state.resignations = counts.reshape(-1, len(GRID), 2)
+            # another version may have counted other things: nobody resigns until some are counted
+            fits = counts.shape[1:] == COUNTS
+            state.resignations = counts if fits else np.zeros((0, *COUNTS), np.int64)
             if not isinstance(state.report, dict) or not all(
                 isinstance(number, int | float) for number in state.report.values()
             ):

@@ -1,6 +1,7 @@
 """Orders and tasks: what a game follows from, and what is written of it."""
 
 import dataclasses
+import json
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -69,6 +70,19 @@ def test_an_order_is_read_as_it_was_written(tmp_path):
     assert again == order and again.fingerprint == order.fingerprint
     for field, value in {"komi_spread": 0.6, "net": 11, "seed": 2, "task": 5}.items():
         assert dataclasses.replace(order, **{field: value}).fingerprint != order.fingerprint
+
+
+def test_orders_of_older_runs_stay_valid(tmp_path):
+    """An option that came later is not in them, and does not change what they are."""
+    path = tmp_path / "order.json"
+    write_order(path, make_order())
+    values = json.loads(path.read_text())
+    assert values["choice"].pop("resign_after") == 0
+    path.write_text(json.dumps(values))
+    assert read_order(path) == make_order()
+    assert make_order().fingerprint == "dae24fdb1ea164856f3d8a81e99084a3"
+    later = make_order(choice=Choice(resign_after=3))
+    assert later.fingerprint != make_order().fingerprint
 
 
 def test_parts_have_all_games_once():
