@@ -36,7 +36,7 @@ from pipelines.zero.state import RunState, without_rounds
 if TYPE_CHECKING:
     from pipelines.zero.nets import RoundNet
 
-CALIBRATION_ROWS = 512  # of the newest games, on which int8 is calibrated
+CALIBRATION_ROWS = 1024  # of the newest games, on which int8 is calibrated and judged
 FIRST_GAMES = 16  # that are played to calibrate a net with random weights
 WARM_TURNS = 30 / 19**2  # turns for each point of the board, as on 19x19
 REPORTED = {each.name for each in fields(RoundReport)}
@@ -194,11 +194,10 @@ class Rounds:
         began, state, parts = time.monotonic(), self.state, self.parts
         number, match_seconds = state.round, 0.0
         if state.learned:
-            batch = next(parts.memory.new_batches(number, CALIBRATION_ROWS), None)
-            self.export(
-                number + 1,
-                some_planes(parts.memory, self.options) if batch is None else batch["planes"],
-            )
+            planes = even_planes(parts.memory, number)
+            if not len(planes):
+                planes = some_planes(parts.memory, self.options)
+            self.export(number + 1, planes)
             match_seconds = self.matches(number + 1)
         seconds = state.report["seconds"] + time.monotonic() - began
         work = sum(state.report.get(name, 0.0) for name in ("play_seconds", "learn_seconds"))
@@ -369,8 +368,16 @@ def some_planes(memory: Memory, options: ZeroOptions) -> np.ndarray:
         options.size, memory.inputs.features, memory.inputs.uniform, options.memory, options.seed
     )
     scratch.add(0, games)
-    planes: np.ndarray = next(scratch.new_batches(0, CALIBRATION_ROWS))["planes"]
-    return planes
+    return even_planes(scratch, 0)
+
+
+def even_planes(memory: Memory, number: int) -> np.ndarray:
+    """Return the planes of at most `CALIBRATION_ROWS` rows, evenly spread over a round's games."""
+    batches = memory.new_batches(number, CALIBRATION_ROWS)
+    rows = [batch["planes"] for batch in batches] or [np.zeros((0, 0, 0, 0), np.uint8)]
+    planes = np.concatenate(rows)
+    count = min(len(planes), CALIBRATION_ROWS)
+    return planes[np.arange(count) * len(planes) // max(1, count)]
 
 
 def only_reported(found: Mapping[str, float]) -> dict[str, float]:

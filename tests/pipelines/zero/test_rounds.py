@@ -8,6 +8,7 @@ import pytest
 
 from data.base.errors import Mistake
 from mcts.selfplay.memory.memory import MemoryOptions
+from pipelines.zero import rounds as zero_rounds
 from pipelines.zero.folder import RunFolder
 from pipelines.zero.games.gather import read_round
 from pipelines.zero.games.orders import NO_NET, read_order
@@ -188,6 +189,16 @@ def test_a_missing_net_is_a_mistake(stopped):
     (stopped / read_order(RunFolder(stopped).order(2)).file).unlink()
     with pytest.raises(Mistake, match="there is no such net"):
         do(make_rounds(make_options(), stopped))
+
+
+def test_int8_is_calibrated_on_positions_of_the_whole_round(whole, monkeypatch):
+    memory = whole[0].parts.memory
+    number = memory.rounds[-1]
+    planes = np.concatenate([batch["planes"] for batch in memory.new_batches(number, 7)])
+    assert np.array_equal(zero_rounds.even_planes(memory, number), planes)
+    monkeypatch.setattr(zero_rounds, "CALIBRATION_ROWS", 5)
+    expected = [k * len(planes) // 5 for k in range(5)]
+    assert np.array_equal(zero_rounds.even_planes(memory, number), planes[expected])
 
 
 # --- nets that stay
