@@ -28,7 +28,7 @@ from pipelines.zero.games.gather import read_round
 from pipelines.zero.games.orders import read_order
 from pipelines.zero.options import ZeroError
 from pipelines.zero.prepare import complete, read_options
-from pipelines.zero.run import FIXED, run
+from pipelines.zero.run import FIXED, introduction, run
 from tests.support.ctrl_c import hear_ctrl_c
 from tests.support.damage import script
 from tests.support.paths import ROOT
@@ -88,10 +88,25 @@ def test_a_run_that_goes_on_keeps_what_its_games_depend_on(tmp_path: Path) -> No
         return resumed_config(cfg, [f"resume={tmp_path}", *overrides], FIXED, "begin another run")
 
     assert resumed("learn.uses=2", "rounds=7", "threads=2").learn.uses == 2
+    slower = resumed("optimizer.lr=0.002", "optimizer.adam_lr=0.0002")  # a rate lowered by hand
+    assert slower.model.optimizer.lr == 0.002 and slower.model.optimizer.adam_lr == 0.0002
     for wrong in ("size=7", "games=64", "seed=3", "learn.features=zero17", "model.net.filters=8"):
         with pytest.raises(TrainingError, match=f"{wrong}: a run that goes on keeps its") as error:
             resumed(wrong)
         assert str(error.value).endswith("; begin another run")
+
+
+def test_two_rules_for_the_rate_are_told() -> None:
+    output = Path("runs/a")
+    for override, falls, told in (
+        ("null", True, False),
+        ("0.02", True, True),
+        ("0.02", False, False),
+    ):
+        cfg = composed("learn.precision=32-true", "device=cpu", f"learn.kl={override}")
+        complete(cfg, resumed=False)
+        lines = introduction(read_options(cfg), output, falls=falls)
+        assert any("learn.kl=0.02 makes the rate larger again" in line for line in lines) == told
 
 
 @pytest.mark.parametrize("ignored", [False, True], ids=["in front", "behind &"])
