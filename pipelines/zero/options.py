@@ -92,6 +92,13 @@ class ZeroOptions:
     threads: Some
     seed: Annotated[int, Below(2**31, least=0)]
 
+    def __post_init__(self) -> None:
+        if abs(self.komi) >= self.size**2:
+            raise OptionError(
+                f"komi={self.komi:g}: decides all games on {self.size}x{self.size}, where nobody "
+                f"can win by more than {self.size**2} points; less than that"
+            )
+
     @property
     def rules(self) -> Rules:
         """Return the rules of all games. Raises `Mistake` for a komi that is none."""

@@ -14,6 +14,7 @@ from data.build.executors import Executor
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import RANDOM, Rules
 from mcts.selfplay.parts import read_games
+from pipelines.shell.options import OptionError
 from pipelines.zero.folder import RunFolder
 from pipelines.zero.games import tasks
 from pipelines.zero.games.gather import Gatherer, read_round
@@ -21,7 +22,7 @@ from pipelines.zero.games.orders import komi_of, random_turns_of, read_order, wr
 from pipelines.zero.games.tally import entropy_of, tally
 from pipelines.zero.games.tasks import PartTask, PlayoutPlayer, play_part
 from pipelines.zero.options import ZeroError
-from tests.support.zero_runs import make_order
+from tests.support.zero_runs import make_options, make_order
 
 
 def test_komi_follows_from_the_number_of_a_game():
@@ -35,6 +36,13 @@ def test_komi_follows_from_the_number_of_a_game():
     assert {komi_of(1, n, rules, 0.0) for n in range(9)} == {7.0}
     wild = {komi_of(1, n, Rules(5, 24.5), 30.0) for n in range(200)}
     assert max(wild) == 24.5 and min(wild) >= -24.5
+
+
+@pytest.mark.parametrize("komi", [9.0, 30.0, -9.5])
+def test_a_komi_that_decides_all_games_is_refused(komi):
+    assert make_options(komi=8.5).komi == 8.5
+    with pytest.raises(OptionError, match=f"komi={komi:g}: decides all games on 3x3"):
+        make_options(komi=komi)
 
 
 def test_random_turns_follow_from_the_number_of_a_game():
