@@ -91,6 +91,7 @@ class ZeroOptions:
     device: str
     threads: Some
     seed: Annotated[int, Below(2**31, least=0)]
+    start: str | None = None
 
     def __post_init__(self) -> None:
         if abs(self.komi) >= self.size**2:

@@ -12,9 +12,11 @@ from data.features.feature_set import feature_set
 from data.features.inputs import Inputs
 from mcts.selfplay.memory.memory import Memory
 from pipelines.shell.configuration import plain
+from pipelines.shell.console import console
 from pipelines.shell.options import names, read
+from pipelines.shell.project import find_weights
 from pipelines.zero.folder import RunFolder
-from pipelines.zero.options import ZeroError, ZeroOptions
+from pipelines.zero.options import RANDOM, ZeroError, ZeroOptions
 from pipelines.zero.rounds import Parts
 
 DATASETS = ("loader",)  # groups that models bring along, which are of datasets
@@ -56,6 +58,9 @@ def complete(cfg: DictConfig, *, resumed: bool) -> str:
     if not net.names_pass:
         raise ZeroError("model.net.names_pass=false: games of its own teach a net when to pass")
     learn_search(cfg)
+    if cfg.get("start") is not None:
+        cfg.start = str(find_weights(str(cfg.start)).absolute())
+        cfg.first = RANDOM  # the first games are played by the net as it begins
     cfg.device = choose_device(str(cfg.device))
     check_device(cfg.device)
     kind = {"cuda": "gpu"}.get(str(cfg.device).partition(":")[0], "cpu")
@@ -103,7 +108,7 @@ def prepare(cfg: DictConfig, options: ZeroOptions, folder: RunFolder) -> Parts:
     strength.check()
     return Parts(
         memory=Memory(options.size, inputs.features, inputs.uniform, options.memory, options.seed),
-        learner=make_learner(cfg, options, threads, folder.path.name),
+        learner=make_learner(cfg, options, threads, folder),
         nets=ExportedNets(
             folder.nets,
             name=folder.path.name,
@@ -118,12 +123,13 @@ def prepare(cfg: DictConfig, options: ZeroOptions, folder: RunFolder) -> Parts:
     )
 
 
-def make_learner(cfg: DictConfig, options: ZeroOptions, threads: int, name: str) -> Any:
-    """Return what learns, with weights that follow from the seed."""
+def make_learner(cfg: DictConfig, options: ZeroOptions, threads: int, folder: RunFolder) -> Any:
+    """Return what learns, with weights that follow from the seed, or from those of `start`."""
     import torch
     from hydra.utils import instantiate
 
     from models.learning.rounds import RoundLearner
+    from models.learning.transfer import begin_with
     from pipelines.zero.nets import about_run
 
     torch.manual_seed(options.seed)
@@ -132,11 +138,15 @@ def make_learner(cfg: DictConfig, options: ZeroOptions, threads: int, name: str)
     except Exception as error:
         cause = error.__cause__ or error
         raise ZeroError(f"model: does not describe a net that learns ({cause})") from None
+    if options.start is not None and not folder.checkpoint.is_file():
+        taken = begin_with(module.net, options.start, inputs_of(cfg))
+        there = len(module.net.state_dict())
+        console.print(f"beginning with {taken} of {there} weights of {options.start}")
     learn = options.learn
     config = about_run(
         plain(cfg),
         plain(cfg.model.net),
-        name=name,
+        name=folder.path.name,
         size=options.size,
         features=learn.features,
         batch=learn.batch,

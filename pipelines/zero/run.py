@@ -108,7 +108,7 @@ def introduction(options: ZeroOptions, output: Path, *, falls: bool) -> list[str
     thinking = options.thinking
     first = {
         "playouts": f"pure tree search of {options.first_simulations:,} playouts a move",
-        "random": "a net with random weights",
+        "random": f"the net of {options.start}" if options.start else "a net with random weights",
     }[options.first]
     return [
         f"{options.size}x{options.size}, komi {options.komi:g}{spread}: {options.rounds:,} rounds "
