@@ -13,6 +13,7 @@ class Choice:
     warm_turns: int = 0  # turns to which the temperature applies, the best move after; 0: all
     random_symmetry: bool = False  # nets see each position turned by a random symmetry
     resign_at: float = -1.0  # a player resigns whose own value falls below; -1: nobody does
+    resign_after: int = 0  # turns in which nobody resigns, from the start
     play_on: float = 0.1  # share of games in which nobody resigns
     # Moves in territory that is safe already are allowed, too. A search then looks at all legal
     # moves, even at those that fill an own eye and are never played: it is that of `Search`.
@@ -26,5 +27,7 @@ class Choice:
             raise Mistake(f"warm_turns={self.warm_turns}: a number from 1 up, or 0 for all turns")
         if not -1 <= self.resign_at <= 1:
             raise Mistake(f"resign_at={self.resign_at}: a value from -1 to 1")
+        if self.resign_after < 0:
+            raise Mistake(f"resign_after={self.resign_after}: a number from 0 up")
         if not 0 <= self.play_on <= 1:
             raise Mistake(f"play_on={self.play_on}: a share from 0 to 1")

@@ -102,6 +102,7 @@ class Crew(ABC):
             any(player.face.features.history > 0 for player in players),
             float(choice.play_on),  # kernels are compiled for floats, not for 0 and 1
             float(choice.resign_at),
+            choice.resign_after,
         )
         self.keys = starts.keys(self.book.ko == SITUATIONAL)
         self.games = self.slots.games.view(np.ndarray)

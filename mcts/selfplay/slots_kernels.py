@@ -70,6 +70,7 @@ class RuleBook(NamedTuple):
     remembers: bool  # nets take earlier positions as input
     play_on: float
     resign_at: float
+    resign_after: int  # turns in which nobody resigns
 
 
 class Slots(NamedTuple):
@@ -248,6 +249,8 @@ def resigns(slots, rules, i, value):
     if value >= rules.resign_at or np.isnan(value):
         return False
     game = slots.games[i]
+    if game.turn < rules.resign_after:
+        return False
     colour = slots.boards[i].to_play
     if game.would_resign == 0:
         game.would_resign = colour

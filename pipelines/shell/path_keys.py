@@ -36,7 +36,7 @@ PATH_KEYS = {
     "play_match": ("output",),
     "reinforce_policy": ("start", "baseline_net", "opening.games[]", "resume", "output"),
     "report_zero": ("run[]", "output"),
-    "train_zero": ("resume", "output"),
+    "train_zero": ("start", "resume", "output"),
     "train_model": (
         *("dataset", "start", "resume", "output"),
         *("loader.owners", "loader.mixed", "loader.mixed_owners"),

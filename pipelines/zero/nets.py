@@ -108,8 +108,8 @@ class ExportedNets:
     ) -> Exported:
         """Write the net that plays round `round`: the learner's playing weights.
 
-        `planes`, uint8 NHWC, are rows of the newest games, some hundreds; int8 is calibrated and
-        judged on them. `told` is what the card tells of the data besides: games, rows.
+        `planes`, uint8 NHWC, are some hundreds of rows of the newest games, in their order: int8 is
+        calibrated and judged on them. `told` is what the card tells of the data besides.
         """
         from models.exporting.quick import QuickExport
         from models.files.checksums import checksum

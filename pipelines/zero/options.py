@@ -91,8 +91,15 @@ class ZeroOptions:
     device: str
     threads: Some
     seed: Annotated[int, Below(2**31, least=0)]
+    start: str | None = None
 
     def __post_init__(self) -> None:
+        if abs(self.komi) >= self.size**2:
+            raise OptionError(
+                f"komi={self.komi:g}: decides all games on {self.size}x{self.size}, where nobody "
+                f"can win by more than {self.size**2} points; less than that"
+            )
+
         if self.thinking.simulations < 2 and self.thinking.root == PUCT:
             raise OptionError(
                 f"thinking.simulations={self.thinking.simulations}: the first one visits no move, "

@@ -7,16 +7,20 @@ from omegaconf import DictConfig, OmegaConf
 
 from data.base.cores import compute_cores
 from data.build.executors import Executor
+from data.features.evaluation import POLICY
 from data.features.feature_set import feature_set
 from data.features.inputs import Inputs
 from mcts.selfplay.memory.memory import Memory
 from pipelines.shell.configuration import plain
+from pipelines.shell.console import console
 from pipelines.shell.options import names, read
+from pipelines.shell.project import find_weights
 from pipelines.zero.folder import RunFolder
-from pipelines.zero.options import ZeroError, ZeroOptions
+from pipelines.zero.options import RANDOM, ZeroError, ZeroOptions
 from pipelines.zero.rounds import Parts
 
 DATASETS = ("loader",)  # groups that models bring along, which are of datasets
+SEARCHED = "policy"  # the target of `models/learning/lessons.py` that holds chances of all moves
 LOG_EVERY = 50  # of modules that Lightning trains
 
 # torch takes seconds to import, and reads the environment that `run` sets: functions import it.
@@ -53,6 +57,10 @@ def complete(cfg: DictConfig, *, resumed: bool) -> str:
         net.names_pass = True
     if not net.names_pass:
         raise ZeroError("model.net.names_pass=false: games of its own teach a net when to pass")
+    learn_search(cfg)
+    if cfg.get("start") is not None:
+        cfg.start = str(find_weights(str(cfg.start)).absolute())
+        cfg.first = RANDOM  # the first games are played by the net as it begins
     cfg.device = choose_device(str(cfg.device))
     check_device(cfg.device)
     kind = {"cuda": "gpu"}.get(str(cfg.device).partition(":")[0], "cpu")
@@ -61,6 +69,26 @@ def complete(cfg: DictConfig, *, resumed: bool) -> str:
     line = settle_precision(settled, resumed=resumed)
     cfg.learn.precision = settled.trainer.precision
     return line.replace("trainer.precision", "learn.precision")
+
+
+def learn_search(cfg: DictConfig) -> None:
+    """Make the search's chances of all moves the target of the lesson `policy`.
+
+    Models name no target, or the one of datasets, where there is one move. Raises `ZeroError` for
+    another target, and for a net that does not learn which move to play.
+    """
+    lesson = cfg.model.lessons.get(POLICY)
+    if lesson is None:
+        raise ZeroError("model.lessons.policy=null: searches teach a net which move to play")
+    if not OmegaConf.is_config(lesson):
+        cfg.model.lessons[POLICY] = {"weight": lesson}
+        lesson = cfg.model.lessons[POLICY]
+    if lesson.get("target") not in (None, SEARCHED):
+        raise ZeroError(
+            f"model.lessons.policy.target={lesson.target}: a net learns what searches say of all "
+            f"moves here; leave it out, or say {SEARCHED}"
+        )
+    lesson.target = SEARCHED
 
 
 def inputs_of(cfg: DictConfig) -> Inputs:
@@ -80,7 +108,7 @@ def prepare(cfg: DictConfig, options: ZeroOptions, folder: RunFolder) -> Parts:
     strength.check()
     return Parts(
         memory=Memory(options.size, inputs.features, inputs.uniform, options.memory, options.seed),
-        learner=make_learner(cfg, options, threads, folder.path.name),
+        learner=make_learner(cfg, options, threads, folder),
         nets=ExportedNets(
             folder.nets,
             name=folder.path.name,
@@ -95,12 +123,13 @@ def prepare(cfg: DictConfig, options: ZeroOptions, folder: RunFolder) -> Parts:
     )
 
 
-def make_learner(cfg: DictConfig, options: ZeroOptions, threads: int, name: str) -> Any:
-    """Return what learns, with weights that follow from the seed."""
+def make_learner(cfg: DictConfig, options: ZeroOptions, threads: int, folder: RunFolder) -> Any:
+    """Return what learns, with weights that follow from the seed, or from those of `start`."""
     import torch
     from hydra.utils import instantiate
 
     from models.learning.rounds import RoundLearner
+    from models.learning.transfer import begin_with
     from pipelines.zero.nets import about_run
 
     torch.manual_seed(options.seed)
@@ -109,11 +138,15 @@ def make_learner(cfg: DictConfig, options: ZeroOptions, threads: int, name: str)
     except Exception as error:
         cause = error.__cause__ or error
         raise ZeroError(f"model: does not describe a net that learns ({cause})") from None
+    if options.start is not None and not folder.checkpoint.is_file():
+        taken = begin_with(module.net, options.start, inputs_of(cfg))
+        there = len(module.net.state_dict())
+        console.print(f"beginning with {taken} of {there} weights of {options.start}")
     learn = options.learn
     config = about_run(
         plain(cfg),
         plain(cfg.model.net),
-        name=name,
+        name=folder.path.name,
         size=options.size,
         features=learn.features,
         batch=learn.batch,

@@ -26,17 +26,17 @@ from mcts.selfplay.trees.tree_games import Thinking, TreeGames
 from pipelines.zero.folder import RunFolder
 from pipelines.zero.games.gather import Gatherer, read_round
 from pipelines.zero.games.orders import NO_NET, Order, read_order, write_order
-from pipelines.zero.games.resign import NOBODY, played_on, resignations, threshold
+from pipelines.zero.games.resign import NOBODY, first_turns, played_on, resignations, threshold
 from pipelines.zero.games.tally import tally
 from pipelines.zero.games.tasks import Player, PlayoutPlayer
 from pipelines.zero.options import RANDOM, ZeroError, ZeroOptions
 from pipelines.zero.report import RoundReport
-from pipelines.zero.state import RunState
+from pipelines.zero.state import RunState, without_rounds
 
 if TYPE_CHECKING:
     from pipelines.zero.nets import RoundNet
 
-CALIBRATION_ROWS = 512  # of the newest games, on which int8 is calibrated
+CALIBRATION_ROWS = 1024  # of the newest games, on which int8 is calibrated and judged
 FIRST_GAMES = 16  # that are played to calibrate a net with random weights
 WARM_TURNS = 30 / 19**2  # turns for each point of the board, as on 19x19
 REPORTED = {each.name for each in fields(RoundReport)}
@@ -62,6 +62,7 @@ class Rounds:
         self.options, self.folder, self.parts, self.say = options, folder, parts, say
         self.state = RunState()
         self.orders: dict[int, Order] = {}  # that were handed out
+        self.played_by: dict[int, int] = {}  # nets by rounds, as far as orders were read for them
         self.gatherer = Gatherer(folder, options.executor, say, parts.teller.playing)
 
     # --- begin, go on, end
@@ -80,7 +81,8 @@ class Rounds:
         extra = self.parts.learner.load(path)
         try:
             self.state = RunState.of_plain(extra.get("state") or {})
-            self.parts.memory.restore(extra.get("memory") or {}, self.games_again)
+            remembered = without_rounds(extra.get("memory") or {}, self.lost)
+            self.parts.memory.restore(remembered, self.games_again)
             self.parts.strength.restore(extra.get("strength") or {})
         except ZeroError:
             raise
@@ -90,10 +92,29 @@ class Rounds:
         if not self.state.finished:
             self.finish()
 
+    def lost(self, number: int) -> bool:
+        """Whether games of an earlier round are missing, and so is the net that played them."""
+        order = read_order(self.folder.order(number))
+        if self.are_there(order):
+            return False
+        try:
+            self.player(order)
+        except Mistake as error:
+            self.say(
+                f"round {number}: games are missing, and can't be played again "
+                f"({first_line(error)}); the run goes on without this round"
+            )
+            return True
+        return False
+
+    def are_there(self, order: Order) -> bool:
+        parts = range(order.parts)
+        return all(self.folder.part(order.round, part).is_file() for part in parts)
+
     def games_again(self, number: int) -> list[PlayedGame]:
         """Return the games of an earlier round; what is missing is played again."""
         order = read_order(self.folder.order(number))
-        if all(self.folder.part(number, part).is_file() for part in range(order.parts)):
+        if self.are_there(order):
             return read_round(self.folder, order)
         self.say(f"round {number}: games are missing, they are played again")
         self.gatherer.hand_out(order, self.player(order))
@@ -173,11 +194,10 @@ class Rounds:
         began, state, parts = time.monotonic(), self.state, self.parts
         number, match_seconds = state.round, 0.0
         if state.learned:
-            batch = next(parts.memory.new_batches(number, CALIBRATION_ROWS), None)
-            self.export(
-                number + 1,
-                some_planes(parts.memory, self.options) if batch is None else batch["planes"],
-            )
+            planes = even_planes(parts.memory, number)
+            if not len(planes):
+                planes = some_planes(parts.memory, self.options)
+            self.export(number + 1, planes)
             match_seconds = self.matches(number + 1)
         seconds = state.report["seconds"] + time.monotonic() - began
         work = sum(state.report.get(name, 0.0) for name in ("play_seconds", "learn_seconds"))
@@ -201,12 +221,19 @@ class Rounds:
             self.say(line)
 
     def oldest_net(self) -> int:
-        """Return the oldest net that plays, or by which a round that is begun early is played."""
-        needed = [self.state.net]
-        for soon in range(self.state.round + 1, self.state.round + 1 + self.options.ahead):
-            if (path := self.folder.order(soon)).is_file():
-                needed.append(read_order(path).net)
-        return min(needed)
+        """Return the oldest net that is needed.
+
+        It plays, or a round is begun early with it, or it played games that are in the memory:
+        whoever loses some of these can have them played again.
+        """
+        needed = {self.state.net}
+        first_to_come = self.state.round + 1
+        to_come = range(first_to_come, first_to_come + self.options.ahead)
+        for number in (*self.parts.memory.rounds, *to_come):
+            if number not in self.played_by and (path := self.folder.order(number)).is_file():
+                self.played_by[number] = read_order(path).net
+            needed.add(self.played_by.get(number, NO_NET))
+        return min(needed - {NO_NET}, default=0)
 
     def matches(self, number: int) -> float:
         """Let the new net play, and decide which net plays on; return the seconds of all cores."""
@@ -301,6 +328,7 @@ class Rounds:
             temperature=options.temperature if warm else 0.0,  # a Choice's 0 turns are all turns
             warm_turns=warm,
             resign_at=resign_at,
+            resign_after=first_turns(options.size),
             play_on=options.resign.play_on,
         )
 
@@ -345,8 +373,16 @@ def some_planes(memory: Memory, options: ZeroOptions) -> np.ndarray:
         options.size, memory.inputs.features, memory.inputs.uniform, options.memory, options.seed
     )
     scratch.add(0, games)
-    planes: np.ndarray = next(scratch.new_batches(0, CALIBRATION_ROWS))["planes"]
-    return planes
+    return even_planes(scratch, 0)
+
+
+def even_planes(memory: Memory, number: int) -> np.ndarray:
+    """Return the planes of at most `CALIBRATION_ROWS` rows, evenly spread over a round's games."""
+    batches = memory.new_batches(number, CALIBRATION_ROWS)
+    rows = [batch["planes"] for batch in batches] or [np.zeros((0, 0, 0, 0), np.uint8)]
+    planes = np.concatenate(rows)
+    count = min(len(planes), CALIBRATION_ROWS)
+    return planes[np.arange(count) * len(planes) // max(1, count)]
 
 
 def only_reported(found: Mapping[str, float]) -> dict[str, float]:

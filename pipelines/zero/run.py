@@ -37,6 +37,11 @@ from pipelines.zero.rounds import Rounds
 # Keys that a run that goes on can't change: its games and its net depend on them.
 FIXED = ("size", "games", "seed", "model", "learn.features", "learn.extras")
 
+KL_AND_SCHEDULE = (
+    "learn.kl={:g} makes the rate larger again where the schedule makes it smaller; better with "
+    "schedule=constant, or schedule.decay=0 in a run that goes on"
+)
+
 
 def run(cfg: DictConfig) -> dict[str, Any]:
     """Learn from nothing, or go on; return where the last net is, and what it cost."""
@@ -73,7 +78,8 @@ def learn_from_nothing(
                 rounds.go_on()
             else:
                 rounds.begin()
-            parts.teller.begin(*introduction(options, output), precision)
+            lines = introduction(options, output, falls=parts.learner.falls)
+            parts.teller.begin(*lines, precision)
             rounds.run()
         finally:
             rounds.close()
@@ -96,18 +102,19 @@ def stoppable(output: Path) -> Iterator[None]:
             raise SystemExit(128 + (signals or [signal.SIGINT])[0]) from None
 
 
-def introduction(options: ZeroOptions, output: Path) -> list[str]:
-    """Return the first lines of a run."""
+def introduction(options: ZeroOptions, output: Path, *, falls: bool) -> list[str]:
+    """Return the first lines of a run; `falls` says whether its schedule makes the rate fall."""
     spread = f" +- {options.komi_spread:g}" if options.komi_spread else ""
     thinking = options.thinking
     first = {
         "playouts": f"pure tree search of {options.first_simulations:,} playouts a move",
-        "random": "a net with random weights",
+        "random": f"the net of {options.start}" if options.start else "a net with random weights",
     }[options.first]
     return [
         f"{options.size}x{options.size}, komi {options.komi:g}{spread}: {options.rounds:,} rounds "
         f"of {options.games:,} games, {thinking.simulations:,} simulations a move; {output}",
         f"the first games are played by {first}",
+        *([KL_AND_SCHEDULE.format(options.learn.kl)] if options.learn.kl and falls else []),
     ]
 
 

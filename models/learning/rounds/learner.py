@@ -47,7 +47,7 @@ from models.nets.answers import ask
 
 Arrays = Mapping[str, np.ndarray]
 
-# The rule of the AlphaZero notes: the rate's multiplier moves by FACTOR while it is within LIMITS.
+# The rule of the AlphaZero notes: the rate's multiplier moves by FACTOR, and stays within LIMITS.
 FACTOR, LIMITS = 1.5, (0.1, 10.0)
 PRECISIONS = ("32-true", "bf16-mixed")
 
@@ -84,7 +84,7 @@ class RoundLearner:
         schedule = module.make_scheduler(self.optimizer, rounds)
         if not isinstance(schedule, LambdaLR):
             raise Mistake("schedule: rounds need one whose rate follows from the round alone")
-        self.schedule = schedule
+        self.schedule, self.length = schedule, rounds
         self.average: nn.Module | None = self.averaging() if average else None
         self.steps = 0  # of the optimiser, in all rounds
         self.rounds = 0  # that have been learned
@@ -103,6 +103,12 @@ class RoundLearner:
     def rates(self) -> list[float]:
         pairs = zip(self.schedule.base_lrs, self.schedule.lr_lambdas, strict=True)
         return [float(base) * self.multiplier * factor(self.rounds) for base, factor in pairs]
+
+    @property
+    def falls(self) -> bool:
+        """Whether the schedule makes the rate fall."""
+        rounds, factor = range(self.length), self.schedule.lr_lambdas[0]
+        return any(factor(k + 1) < factor(k) for k in rounds[:-1])
 
     # --- learning
 
@@ -271,10 +277,10 @@ def adapted(multiplier: float, kl: float, aim: float) -> float:
     A divergence above twice the aim makes it smaller, one below half the aim larger. NaN leaves it.
     """
     least, most = LIMITS
-    if kl > 2 * aim and multiplier > least:
-        return multiplier / FACTOR
-    if kl < aim / 2 and multiplier < most:
-        return multiplier * FACTOR
+    if kl > 2 * aim:
+        return max(least, multiplier / FACTOR)
+    if kl < aim / 2:
+        return min(most, multiplier * FACTOR)
     return multiplier
 
 

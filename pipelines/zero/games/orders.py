@@ -31,6 +31,10 @@ NO_NET = -1  # playouts play
 MOST_BYTES = 1 << 16  # of an order's file
 KOMI, RANDOM_TURNS = 1, 2  # what a game's own numbers are drawn for
 
+# Options that came after runs had begun, with the values that stand for what was done before. A
+# fingerprint leaves these values out, so that orders and games of older runs stay valid.
+LATER = {("choice", "resign_after"): 0}
+
 Some = Annotated[int, AtLeast(0)]
 Count = Annotated[int, AtLeast(1)]
 
@@ -81,7 +85,11 @@ class Order:
     @cached_property
     def fingerprint(self) -> str:
         """Return a hash of all that the games depend on, but for the code."""
-        text = json.dumps(with_floats(asdict(self)), sort_keys=True)
+        values = asdict(self)
+        for (group, name), before in LATER.items():
+            if values[group][name] == before:
+                del values[group][name]
+        text = json.dumps(with_floats(values), sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def assignment(self, number: int) -> Assignment:

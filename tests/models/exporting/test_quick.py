@@ -11,7 +11,17 @@ from models.answering.engines import OnnxEngine, TorchEngine
 from models.exporting import quick
 from models.exporting.int8 import to_int8
 from models.exporting.onnx import to_onnx
-from models.exporting.quick import MOST_DIFFERENCE, MOST_KL, QuickExport, what_differs
+from models.exporting.quick import (
+    CLEAR,
+    LEAST_SAME,
+    MOST_DIFFERENCE,
+    MOST_KL,
+    SAME_CLEAR,
+    QuickExport,
+    compared,
+    same_clear_winner,
+    what_differs,
+)
 from models.files.card import Card
 from models.files.open import card_of, inputs_of_net
 from models.nets.build import make_net, plain_net
@@ -72,7 +82,7 @@ def test_files_are_those_of_a_full_export(arguments: dict[str, Any]) -> None:
     other, _ = net_of(arguments, 2)
     full = to_onnx(other, card)
     assert exporter.onnx_of(other, TorchEngine(other, card, threads=1).net.state_dict()) == full
-    assert exporter.files(other, planes).int8 == to_int8(full, planes, card)
+    assert exporter.files(other, planes).int8 == to_int8(full, planes[::2], card)
 
 
 def test_weights_without_a_place_in_the_graph_are_exported_in_full(
@@ -87,11 +97,15 @@ def test_weights_without_a_place_in_the_graph_are_exported_in_full(
 
 
 def test_int8_that_differs_from_fp32_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    good = {"policy": {"kl": MOST_KL}, "value": {"mean_difference": MOST_DIFFERENCE}}
+    good = {
+        "policy": {"kl": MOST_KL},
+        "value": {"mean_difference": MOST_DIFFERENCE, SAME_CLEAR: LEAST_SAME},
+    }
     assert what_differs(good) == ""
-    bad = {"policy": {"kl": float("nan")}, "value": {"mean_difference": 0.2}}
+    bad = {"policy": {"kl": float("nan")}, "value": {"mean_difference": 0.2, SAME_CLEAR: 0.9}}
     assert what_differs(bad) == (
-        "int8 differs from fp32: policy by nan (at most 0.02), value by 0.2 (at most 0.05)"
+        "int8 differs from fp32: policy by nan (at most 0.005), value by 0.2 (at most 0.02), "
+        "clear winners are the same in 90.0% (at least 97%)"
     )
     net, card = net_of(SMALL, 1)
     # what is made here has the answers of another net
@@ -104,6 +118,37 @@ def test_int8_that_differs_from_fp32_is_not_used(monkeypatch: pytest.MonkeyPatch
     files = exporter.files(net, some_planes(card))
     assert files.int8 is None and files.problem.startswith("int8 differs from fp32: policy by ")
     assert files.parity["policy"]["kl"] > 0.02
+
+
+def test_winners_are_compared_where_they_are_clear() -> None:
+    a = np.linspace(-1, 1, 200)
+    clear = int((np.abs(a) >= CLEAR).sum())
+    near = np.where(np.abs(a) < CLEAR, -a, a)  # another winner wherever it is unclear
+    assert same_clear_winner(a, near) == {SAME_CLEAR: 1.0}
+    near[:9] *= -1
+    assert same_clear_winner(a, near) == {SAME_CLEAR: 1 - 9 / clear}
+    assert same_clear_winner(a * 0.1, -a) == {}
+
+
+def test_int8_is_judged_on_other_positions_than_those_that_calibrate_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    net, card = net_of(SMALL, 1)
+    planes, seen = some_planes(card, 41), {}
+
+    def calibrate(content: bytes, given: np.ndarray, card: Card) -> bytes:
+        seen["calibrated"] = given
+        return to_int8(content, given, card)
+
+    def judge(card: Card, one: Any, other: Any, given: np.ndarray) -> dict[str, Any]:
+        seen["judged"] = given
+        return compared(card, one, other, given)
+
+    monkeypatch.setattr(quick, "to_int8", calibrate)
+    monkeypatch.setattr(quick, "compared", judge)
+    QuickExport(card).files(net, planes)
+    assert np.array_equal(seen["calibrated"], planes[::2])
+    assert np.array_equal(seen["judged"], planes[1::2])
 
 
 def test_the_weights_are_written_whatever_plays() -> None:

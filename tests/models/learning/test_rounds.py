@@ -13,7 +13,7 @@ from data.base.errors import Mistake
 from models.files.checkpoint import CheckpointError, read_checkpoint
 from models.files.open import open_weights
 from models.learning.learner import Diverged
-from models.learning.optimizers import Muon, adamw, sgd, trapezoid
+from models.learning.optimizers import Muon, adamw, cosine, sgd, trapezoid
 from models.learning.rounds import Judgement, RoundLearner, divergence
 from models.learning.rounds.judgement import KEPT, explained_variance
 from models.learning.rounds.learner import adapted
@@ -74,15 +74,21 @@ def test_the_rate_is_the_schedules_of_the_round_times_the_multiplier() -> None:
         (1.0, 0.02, 1.0),
         (1.0, 0.01, 1.0),
         (1.0, 0.009, 1.5),
-        (0.11, 1.0, 0.11 / 1.5),
+        (0.11, 1.0, 0.1),
         (0.1, 1.0, 0.1),  # small enough
-        (9.9, 0.0, 9.9 * 1.5),
+        (9.9, 0.0, 10.0),
         (10.0, 0.0, 10.0),
         (1.0, math.nan, 1.0),
     ],
 )
 def test_the_rule_of_the_notes(multiplier: float, kl: float, expected: float) -> None:
     assert adapted(multiplier, kl, 0.02) == pytest.approx(expected)
+
+
+def test_a_schedule_falls_or_not() -> None:
+    assert learner_of(SMALL).falls
+    for options, falls in (({"warmup": 0.2, "final": 1.0}, False), ({"warmup": 0.2}, True)):
+        assert learner_of(SMALL, schedule=partial(cosine, **options)).falls == falls
 
 
 def test_a_round_without_batches_counts_and_changes_no_weight() -> None:

@@ -1,6 +1,7 @@
 """The loop of learning from nothing: what follows from what, and what a stop changes (nothing)."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from data.base.errors import Mistake
 from mcts.selfplay.memory.memory import MemoryOptions
 from mcts.selfplay.trees.tree_games import Thinking
 from pipelines.shell.options import OptionError
+from pipelines.zero import rounds as zero_rounds
 from pipelines.zero.folder import RunFolder
 from pipelines.zero.games.gather import read_round
 from pipelines.zero.games.orders import NO_NET, read_order
@@ -203,8 +205,64 @@ def test_a_missing_net_is_a_mistake(stopped):
         do(make_rounds(make_options(), stopped))
 
 
-def test_nets_stay_as_long_as_they_play(whole, tmp_path):
-    rounds, _ = whole
-    assert [path.name for path in rounds.folder.nets.iterdir()] == [f"{rounds.state.net:06d}.json"]
+def test_int8_is_calibrated_on_positions_of_the_whole_round(whole, monkeypatch):
+    memory = whole[0].parts.memory
+    number = memory.rounds[-1]
+    planes = np.concatenate([batch["planes"] for batch in memory.new_batches(number, 7)])
+    assert np.array_equal(zero_rounds.even_planes(memory, number), planes)
+    monkeypatch.setattr(zero_rounds, "CALIBRATION_ROWS", 5)
+    expected = [k * len(planes) // 5 for k in range(5)]
+    assert np.array_equal(zero_rounds.even_planes(memory, number), planes[expected])
+
+
+# --- nets that stay
+
+
+def needed_nets(rounds):
+    """The net that plays, and those that played what is in the memory."""
+    played = {read_order(rounds.folder.order(n)).net for n in rounds.parts.memory.rounds}
+    return sorted(f"{n:06d}.json" for n in (played | {rounds.state.net}) - {NO_NET})
+
+
+def nets_there(rounds):
+    return sorted(path.name for path in rounds.folder.nets.iterdir())
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    """A run of eight rounds, the oldest of which have left the memory."""
+    options = make_options(rounds=8, memory=MemoryOptions(least=60, growth=0.65, most=70))
+    return do(make_rounds(options, tmp_path_factory.mktemp("long")))
+
+
+def test_nets_stay_as_long_as_they_play_or_their_games_are_learned_from(long, tmp_path):
+    assert nets_there(long) == needed_nets(long)
+    assert 1 < len(nets_there(long)) < long.state.net  # some have gone
     ahead = do(make_rounds(make_options(ahead=1, rounds=5), tmp_path))
     assert read_order(ahead.folder.order(4)).net == 3  # and it was there until then
+
+
+def test_lost_games_of_any_round_in_the_memory_are_played_again(long, tmp_path):
+    path = tmp_path / "copy"
+    shutil.copytree(long.folder.path, path)
+    for number in long.parts.memory.rounds:
+        RunFolder(path).part(number, 1).unlink()
+    said = []
+    again = make_rounds(long.options, path, say=said.append)
+    assert outcome(do(again)) == outcome(long)
+    assert len([line for line in said if "played again" in line]) == len(again.parts.memory.rounds)
+
+
+def test_a_round_whose_games_and_net_are_lost_is_left_out(long, tmp_path):
+    path = tmp_path / "copy"
+    shutil.copytree(long.folder.path, path)
+    lost, *kept = long.parts.memory.rounds
+    net = read_order(RunFolder(path).order(lost)).net
+    (path / "nets" / f"{net:06d}.json").unlink()
+    said = []
+    there = make_rounds(long.options, path, say=said.append)  # without its net, with its games
+    assert outcome(do(there))["memory"] == outcome(long)["memory"] and said == []
+    RunFolder(path).part(lost, 0).unlink()
+    again = do(make_rounds(make_options(rounds=9), path, say=said.append))
+    assert len(said) == 1 and f"round {lost}: games are missing, and can't be" in said[0]
+    assert again.state.round == 8 and again.parts.memory.rounds[: len(kept)] == tuple(kept)

@@ -1,6 +1,7 @@
 """Orders and tasks: what a game follows from, and what is written of it."""
 
 import dataclasses
+import json
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -13,6 +14,7 @@ from data.build.executors import Executor
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import RANDOM, Rules
 from mcts.selfplay.parts import read_games
+from pipelines.shell.options import OptionError
 from pipelines.zero.folder import RunFolder
 from pipelines.zero.games import tasks
 from pipelines.zero.games.gather import Gatherer, read_round
@@ -20,7 +22,7 @@ from pipelines.zero.games.orders import komi_of, random_turns_of, read_order, wr
 from pipelines.zero.games.tally import entropy_of, tally
 from pipelines.zero.games.tasks import PartTask, PlayoutPlayer, play_part
 from pipelines.zero.options import ZeroError
-from tests.support.zero_runs import make_order
+from tests.support.zero_runs import make_options, make_order
 
 
 def test_komi_follows_from_the_number_of_a_game():
@@ -34,6 +36,13 @@ def test_komi_follows_from_the_number_of_a_game():
     assert {komi_of(1, n, rules, 0.0) for n in range(9)} == {7.0}
     wild = {komi_of(1, n, Rules(5, 24.5), 30.0) for n in range(200)}
     assert max(wild) == 24.5 and min(wild) >= -24.5
+
+
+@pytest.mark.parametrize("komi", [9.0, 30.0, -9.5])
+def test_a_komi_that_decides_all_games_is_refused(komi):
+    assert make_options(komi=8.5).komi == 8.5
+    with pytest.raises(OptionError, match=f"komi={komi:g}: decides all games on 3x3"):
+        make_options(komi=komi)
 
 
 def test_random_turns_follow_from_the_number_of_a_game():
@@ -69,6 +78,19 @@ def test_an_order_is_read_as_it_was_written(tmp_path):
     assert again == order and again.fingerprint == order.fingerprint
     for field, value in {"komi_spread": 0.6, "net": 11, "seed": 2, "task": 5}.items():
         assert dataclasses.replace(order, **{field: value}).fingerprint != order.fingerprint
+
+
+def test_orders_of_older_runs_stay_valid(tmp_path):
+    """An option that came later is not in them, and does not change what they are."""
+    path = tmp_path / "order.json"
+    write_order(path, make_order())
+    values = json.loads(path.read_text())
+    assert values["choice"].pop("resign_after") == 0
+    path.write_text(json.dumps(values))
+    assert read_order(path) == make_order()
+    assert make_order().fingerprint == "dae24fdb1ea164856f3d8a81e99084a3"
+    later = make_order(choice=Choice(resign_after=3))
+    assert later.fingerprint != make_order().fingerprint
 
 
 def test_parts_have_all_games_once():

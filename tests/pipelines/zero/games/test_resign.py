@@ -3,20 +3,25 @@
 import numpy as np
 import pytest
 
+from data.base.errors import Mistake
 from data.game.coords import BLACK, WHITE
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import PASSES, RESIGNATION, Assignment, PlayedGame, Rules
 from mcts.selfplay.judging.playouts import PlayoutEvaluator
 from mcts.selfplay.trees.tree_games import Thinking, TreeGames
 from pipelines.zero.games.resign import (
+    COUNTS,
     FEWEST,
     GRID,
     NOBODY,
+    RIGHT,
+    WRONG,
     played_on,
     resignations,
     threshold,
     wrongly_resigned,
 )
+from pipelines.zero.state import RunState
 from tests.support.zero_runs import SEARCH, make_order
 
 
@@ -31,38 +36,46 @@ def game_of(values, winner, first=BLACK):
     )  # fmt: skip
 
 
-def some_games(count, seed=1):
+def some_games(count, seed=1, black=0.48, noise=0.35):
     """Games in which values tell the winner better and better, but are wrong now and then."""
     draw = np.random.default_rng(seed)
     games = []
     for _ in range(count):
-        winner = int(draw.choice([BLACK, WHITE, 0], p=[0.48, 0.48, 0.04]))
+        winner = int(draw.choice([BLACK, WHITE, 0], p=[black, 0.96 - black, 0.04]))
         turns = int(draw.integers(1, 12))
         sides = np.array([1 if t % 2 == 0 else -1 for t in range(turns)])
-        values = winner * sides * np.linspace(0, 1, turns) + draw.normal(0, 0.35, turns)
+        values = winner * sides * np.linspace(0, 1, turns) + draw.normal(0, noise, turns)
         values[draw.random(turns) < 0.1] = np.nan
         games.append(game_of(np.clip(values, -1, 1), winner))
     return games
 
 
 def resigner(game, value):
-    """Return who resigns first below that value: read turn by turn."""
-    for own, colour in zip(game.values, game.colours, strict=True):
-        if own < value:
+    """Return who resigns first below that value: read turn by turn, from a third of the points."""
+    for turn, (own, colour) in enumerate(zip(game.values, game.colours, strict=True)):
+        if turn >= 3 and own < value:
             return int(colour)
     return 0
 
 
-def test_the_threshold_is_the_highest_with_few_wrong_resignations():
-    games = some_games(600)
+def is_sound(games, value):
+    """Whether few of those who resign below the value would have won, and few who win resign."""
+    who = [(game.winner, resigner(game, value)) for game in games]
+    wrong = [winner != -colour for winner, colour in who if colour]
+    sound = len(wrong) >= FEWEST and np.mean(wrong) <= 0.05
+    for colour in (BLACK, WHITE):
+        own = [winner != -colour for winner, resigned in who if resigned == colour]
+        lost = [resigned == colour for winner, resigned in who if winner != -colour]
+        sound &= len(own) < FEWEST or np.mean(own) <= 0.05
+        sound &= len(lost) >= FEWEST and np.mean(lost) <= 0.05
+    return sound
+
+
+@pytest.mark.parametrize(("black", "noise"), [(0.48, 0.7), (0.7, 0.6), (0.1, 0.45)])
+def test_the_threshold_is_the_highest_with_few_wrong_resignations(black, noise):
+    games = some_games(900, black=black, noise=noise)
     found = threshold(resignations(games), 0.05)
-    fitting = []
-    for value in GRID:
-        who = [(game, resigner(game, value)) for game in games]
-        resigned = [game.winner != -colour for game, colour in who if colour]
-        if len(resigned) >= FEWEST and np.mean(resigned) <= 0.05:
-            fitting.append(value)
-    assert found == max(fitting)
+    assert found == max(value for value in GRID if is_sound(games, value))
     assert GRID[0] < found < GRID[-1]  # the games are such that it is a matter of degree
 
 
@@ -70,15 +83,53 @@ def test_counts_of_rounds_add_up():
     games = some_games(80)
     counts = resignations(games[:30]) + resignations(games[30:])
     assert np.array_equal(counts, resignations(games))
-    assert (np.diff(counts.sum(1)) >= 0).all()  # a higher one resigns more games
+    by_colour = counts[..., RIGHT] + counts[..., WRONG]
+    assert (np.diff(by_colour.sum(1)) >= 0).all()  # a higher one resigns more games
 
 
 def test_nobody_resigns_by_few_games_or_wrong_ones():
     assert threshold(resignations([]), 0.05) == NOBODY
-    lost = game_of([0.1, -0.2, -0.9], WHITE)
-    assert threshold(resignations([lost] * (FEWEST - 1)), 0.05) == NOBODY
-    assert threshold(resignations([lost] * FEWEST), 0.05) == GRID[-1]
-    assert threshold(resignations([game_of([0.1, -0.2, -0.9], 0)] * 50), 0.05) == NOBODY
+    # the loser knows it in the fourth turn, or in the fifth
+    lost = [
+        game_of([0.1, -0.2, 0.1, -0.9], BLACK),
+        game_of([0.1, -0.2, 0.1, 0.3, -0.9], WHITE),
+    ]
+    assert threshold(resignations(lost * (FEWEST - 1)), 0.05) == NOBODY  # too few wins of a colour
+    assert threshold(resignations(lost * FEWEST), 0.05) == GRID[-1]
+    drawn = game_of([0.1, -0.2, 0.1, -0.9], 0)
+    assert threshold(resignations([drawn] * 50), 0.05) == NOBODY
+    assert threshold(resignations(lost * FEWEST + [drawn] * 5), 0.05) == NOBODY
+
+
+def test_nobody_resigns_where_one_colour_always_wins():
+    lost = game_of([0.1, -0.2, 0.1, -0.9], BLACK)  # White knows it, always
+    assert threshold(resignations([lost] * 500), 0.05) == NOBODY
+    # 3 of 100 are not lost after all: they would be resigned, too
+    rare = game_of([0.1, -0.2, 0.1, -0.9], WHITE)
+    assert threshold(resignations([lost] * 970 + [rare] * 30), 0.05) == NOBODY
+
+
+def test_nobody_resigns_in_the_first_third():
+    early = [game_of([0.1, -0.9, 0.5], BLACK), game_of([-0.9, 0.5, 0.5], WHITE)]
+    counts = resignations(early * FEWEST)
+    assert not counts[..., [RIGHT, WRONG]].any()
+    assert threshold(counts, 0.05) == NOBODY
+    choice = Choice(resign_at=1.0, play_on=0.0, resign_after=3)  # everybody would, at once
+    engine = TreeGames([PlayoutEvaluator(1)], Rules(3, 0.5), SEARCH, Thinking(4), choice, seed=7)
+    games = list(engine.play(map(Assignment, range(8))))
+    assert {len(game.moves) for game in games if game.ending == RESIGNATION} == {3}
+    with pytest.raises(Mistake, match="resign_after=-1"):
+        Choice(resign_after=-1)
+
+
+def test_counts_of_another_version_are_forgotten():
+    state = RunState()
+    state.note_resignations(resignations(some_games(5)))
+    kept = RunState.of_plain(state.as_plain()).resignations
+    assert np.array_equal(kept, state.resignations) and kept.any()
+    for shape in ((4, *COUNTS[:2]), (2, COUNTS[0] + 1, *COUNTS[1:]), (3, 2 * COUNTS[0], 2)):
+        old = {**state.as_plain(), "resignations": np.ones(shape, np.int64)}
+        assert RunState.of_plain(old).resignations.shape == (0, *COUNTS)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
