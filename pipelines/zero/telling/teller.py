@@ -31,7 +31,7 @@ from rich.console import Console
 
 from mcts.selfplay.games import PlayedGame
 from pipelines.shell.console import rate
-from pipelines.zero.health import alarms
+from pipelines.zero.health import Limits, alarms
 from pipelines.zero.meanings import MEANINGS
 from pipelines.zero.report import MatchReport, RoundReport
 from pipelines.zero.telling import samples, words
@@ -188,7 +188,9 @@ class Teller:
         self.wrong = now
 
     def alarms(self) -> dict[str, str]:
-        return alarms(self.rounds.rows, self.matches.rows, self.options.size**2)
+        options = self.options
+        limits = Limits.of(options.size, options.learn.uses, options.resign.wrong)
+        return alarms(self.rounds.rows, self.matches.rows, limits)
 
     def log(self, metrics: dict[str, float], round: int) -> None:
         """Write to TensorBoard; the step is the round."""

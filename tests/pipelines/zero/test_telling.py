@@ -35,7 +35,12 @@ from pipelines.zero.telling.words import round_line, seconds_left
 from tests.support import made_up_run
 from tests.support.paths import ROOT
 
-OPTIONS: Any = SimpleNamespace(size=9, rounds=100)
+OPTIONS: Any = SimpleNamespace(
+    size=9,
+    rounds=100,
+    learn=SimpleNamespace(uses=4.0),
+    resign=SimpleNamespace(wrong=0.05),
+)
 
 
 def told(folder: Path, *, terminal: bool = False) -> tuple[Teller, io.StringIO]:
