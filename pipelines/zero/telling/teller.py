@@ -17,18 +17,21 @@
 | tensorboard/     | the same, as games/length or match/gnugo; the step is the round       |
 | samples/         | some games of each round as SGF                                       |
 
-Numbers of a round that is told again replace those told before.
+Numbers of a round that is told again replace those told before. A run goes on without TensorBoard
+and without samples where they can't be written, as on a full disk: it says so in one line.
 """
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from data.base.errors import first_line
 from mcts.selfplay.games import PlayedGame
 from pipelines.shell.console import rate
 from pipelines.zero.health import Limits, alarms
@@ -58,6 +61,7 @@ class Teller:
         self.since = time.monotonic()  # the round that goes on began
         self.board: TensorBoardFiles | None = None
         self.purged: int | None = None
+        self.unwritten: set[str] = set()  # what could not be written the last time
         self.wrong = self.alarms()
         self.screen = Screen(console)
 
@@ -174,9 +178,12 @@ class Teller:
         self.screen.say(words.match_line(report))
         self.warn()
 
-    def sample(self, round: int, games: Sequence[PlayedGame]) -> Path:
-        """Write some games of the round as SGF; return the file."""
-        return samples.write_samples(self.folder, round, games)
+    def sample(self, round: int, games: Sequence[PlayedGame]) -> Path | None:
+        """Write some games of the round as SGF; return the file, None if it can't be written."""
+        path = None
+        with self.optional("sample games"):
+            path = samples.write_samples(self.folder, round, games)
+        return path
 
     def warn(self) -> None:
         """Print what has gone wrong since the last time, and what is well again."""
@@ -194,6 +201,14 @@ class Teller:
 
     def log(self, metrics: dict[str, float], round: int) -> None:
         """Write to TensorBoard; the step is the round."""
+        with self.optional("TensorBoard"):
+            try:
+                self.log_to(self.open_board(), metrics, round)
+            except OSError:
+                self.drop_board()  # it writes no more; the next round opens another one
+                raise
+
+    def open_board(self) -> "TensorBoardFiles":
         if self.board is None:
             # Lightning takes seconds to import
             from pipelines.training.log import TensorBoardFiles
@@ -201,12 +216,38 @@ class Teller:
             self.board = TensorBoardFiles(str(self.folder), name="", version=TENSORBOARD)
             if self.purged is not None:
                 self.board.resume_at(self.purged)
-        self.board.log_metrics(metrics, round - 1)
-        self.board.experiment.flush()  # or a kill takes what rounds.csv has
+        return self.board
+
+    def log_to(self, board: "TensorBoardFiles", metrics: dict[str, float], round: int) -> None:
+        board.log_metrics(metrics, round - 1)
+        board.experiment.flush()  # or a kill takes what rounds.csv has
+        self.purged = None
+
+    def drop_board(self) -> None:
+        board, self.board = self.board, None
+        if board is not None:
+            with suppress(OSError):
+                board.finalize("failed")
+
+    @contextmanager
+    def optional(self, what: str) -> Iterator[None]:
+        """Go on if what the block writes can't be written; say so once, until it can be again."""
+        try:
+            yield
+        except OSError as error:
+            if what not in self.unwritten:
+                why = error.strerror or first_line(error)
+                self.screen.say(
+                    f"warning: {what} can't be written ({why}); the run goes on without"
+                )
+            self.unwritten.add(what)
+        else:
+            self.unwritten.discard(what)
 
     def close(self) -> None:
         """Give the terminal back, and finish TensorBoard's file."""
         self.screen.close()
         if self.board is not None:
-            self.board.finalize("success")
+            with suppress(OSError):
+                self.board.finalize("success")
             self.board = None
