@@ -58,6 +58,7 @@ class Teller:
         self.rounds = Rows(folder / ROUNDS, RoundReport)
         self.matches = Rows(folder / MATCHES, MatchReport)
         self.metrics: dict[str, float] = {}
+        self.found: dict[int, int] = {}  # games of a round that were there already
         self.since = time.monotonic()  # the round that goes on began
         self.board: TensorBoardFiles | None = None
         self.purged: int | None = None
@@ -101,14 +102,20 @@ class Teller:
         evaluations_a_second: float = math.nan,
         *,
         round: int | None = None,
+        found: int = 0,
     ) -> None:
-        """Show how many games of the round are there, found ones included."""
+        """Show how many games of the round are there.
+
+        `found` of them were there already, as in a run that goes on: they say nothing about speed.
+        """
+        number = self.current(round)
+        self.found[number] = found
         more = (
             ""
             if math.isnan(evaluations_a_second)
             else f"{rate(evaluations_a_second)} evaluations/s"
         )
-        self.show(Doing(f"round {self.current(round)}: playing", done, of, "games", more))
+        self.show(Doing(f"round {number}: playing", done, of, "games", more, found))
 
     def learning(
         self, step: int, of: int, metrics: Mapping[str, float], *, round: int | None = None
@@ -131,7 +138,7 @@ class Teller:
         spent = time.monotonic() - self.since
         last = rows[-1] if rows else None
         details = (
-            words.round_line(last, rows[-2] if len(rows) > 1 else None) if last else "",
+            self.line_of(last, rows[-2] if len(rows) > 1 else None) if last else "",
             words.window_line(last) if last else "",
             words.strength_line(self.matches.rows),
             words.time_line(rows, self.options.rounds, spent),
@@ -162,11 +169,14 @@ class Teller:
             report.round,
         )
         self.screen.say(
-            words.round_line(report, before)
+            self.line_of(report, before)
             + (f", {words.left_line(left)}" if left and len(self.rounds.rows) > 1 else "")
         )
         self.since = time.monotonic()
         self.warn()
+
+    def line_of(self, row: RoundReport, before: RoundReport | None) -> str:
+        return words.round_line(row, before, self.found.get(row.round, 0))
 
     def match_done(self, report: MatchReport) -> None:
         """Write the row of a match, and print it in a line."""

@@ -222,6 +222,21 @@ def test_nobody_waits_in_silence() -> None:
     assert set(lines) == {"round 3: playing, 10 of 20 games, 21,300 evaluations/s"}
 
 
+def test_games_that_were_there_say_nothing_about_speed(tmp_path: Path) -> None:
+    teller, out = told(tmp_path)
+    with teller:
+        teller.playing(0, 100, found=0)
+        teller.screen.began -= 10  # ten seconds ago
+        teller.playing(60, 100, found=60)
+        assert teller.screen.doing is not None
+        assert teller.screen.status(teller.screen.doing) == "round 0: playing, 60 of 100 games"
+        teller.playing(80, 100, found=60)
+        status = teller.screen.status(teller.screen.doing)
+        assert ", 2 games/s, 0:10 left" in status.replace("2.0", "2")
+        teller.round_done(RoundReport(0, 100, seconds=60.0))
+    assert ", 40 games/min" in out.getvalue()
+
+
 def test_on_a_terminal_all_is_in_one_view(tmp_path: Path) -> None:
     folder = made_up_run.write(tmp_path / "run", 20)
     teller, _ = told(folder, terminal=True)
