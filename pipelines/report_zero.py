@@ -50,11 +50,26 @@ def run(cfg: DictConfig) -> dict[str, Any]:
 
 
 def labelled(runs: list[Told], labels: tuple[str, ...] | None) -> dict[str, list[Told]]:
-    """Return the runs by label; without labels, by the names of their folders."""
+    """Return the runs by label; without labels each has a name of its own.
+
+    Raises `OptionError` for a run that is named twice: its games would count twice.
+    """
+    folders = [run.folder.resolve() for run in runs]
+    if twice := [folder for folder in folders if folders.count(folder) > 1]:
+        raise OptionError(f"run: {twice[0]} is named twice; once is enough")
     groups: dict[str, list[Told]] = {}
-    for run, label in zip(runs, labels or [run.folder.name for run in runs], strict=True):
+    for run, label in zip(runs, labels or names_of(folders), strict=True):
         groups.setdefault(label, []).append(run)
     return groups
+
+
+def names_of(folders: list[Path]) -> list[str]:
+    """Return the names of different folders, with as many parents as tell them apart."""
+    depth, names = 1, [folder.name for folder in folders]
+    while len(set(names)) < len(names):
+        depth += 1
+        names = ["/".join(folder.parts[-depth:]) for folder in folders]
+    return names
 
 
 @script("report_zero", words_are("run"))

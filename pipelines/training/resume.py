@@ -25,6 +25,8 @@ def overrides_of_command_line() -> list[str]:
     return list(HydraConfig.get().overrides.task) if HydraConfig.initialized() else []
 
 
+# Groups that say where the work is done, not what it is: a run may move to a cluster and back.
+PLACES = ("executor",)
 OTHER_RUN = "begin another run with start=<this run>/checkpoints/last.ckpt"
 
 
@@ -36,7 +38,8 @@ def resumed_config(
 ) -> DictConfig:
     """Return the saved configuration of the run `cfg.resume`, changed by single overrides.
 
-    Keys in `fixed`, or below one of them, keep their values; `instead` says what to do for others.
+    Groups in `PLACES` may be chosen anew. Keys in `fixed`, or below one of them, keep their values;
+    `instead` says what to do for others.
     Raises `TrainingError` for an override that a run that goes on can't take.
     """
     folder = Path(cfg.resume).expanduser()
@@ -44,7 +47,7 @@ def resumed_config(
     if not path.is_file():
         raise TrainingError(f"resume={cfg.resume}: no run's folder, there is no {path}")
     saved = read_saved(path)
-    for override in overrides:
+    for override in sorted(overrides, key=lambda each: key_of(each) not in PLACES):  # groups first
         key = key_of(override)
         if key != "resume":
             check_override(cfg, saved, override, path)
@@ -66,7 +69,7 @@ def key_of(override: str) -> str:
 
 
 def check_override(cfg: DictConfig, saved: DictConfig, override: str, path: Path) -> None:
-    """Raise `TrainingError` unless the override changes one value of the saved run."""
+    """Raise `TrainingError` unless a run that goes on can take the override."""
     key = key_of(override)
     if key == "start":
         raise TrainingError(
@@ -74,7 +77,7 @@ def check_override(cfg: DictConfig, saved: DictConfig, override: str, path: Path
         )
     if not has(saved, key):
         raise TrainingError(f"{override}: the run has no key {key}; they are in {path}")
-    if isinstance(OmegaConf.select(cfg, key), DictConfig):
+    if key not in PLACES and isinstance(OmegaConf.select(cfg, key), DictConfig):
         raise TrainingError(
             f"{override}: a run that goes on keeps its groups; say single values, such as threads=1"
         )

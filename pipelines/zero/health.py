@@ -1,6 +1,6 @@
 """Warnings in words: what is wrong with a run, by the numbers of its last rounds.
 
-    found = alarms(rounds, matches, points=81)     {"komi": "Black wins 91% of the games: ..."}
+    found = alarms(rounds, matches, Limits(points=81))     {"komi": "Black wins 91% of ..."}
 
 `meanings.py` explains the numbers.
 """
@@ -14,7 +14,29 @@ from pipelines.zero.meanings import in_words
 from pipelines.zero.report import MatchReport, RoundReport
 
 TURNS_A_POINT = 2  # a game is counted after so many turns for each point of the board
+USES = 8.0  # of a position, above which it may be learned by heart
+WRONG = 0.05  # wrong resignations that are asked for, where nobody knows
+# Few games are played on, so chance alone makes twice as many of them.
+TOO_WRONG = 2.4
 BESIDE = ("play", "learn", "match", "other")  # what a round's time goes to
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is too much in a run, by its options."""
+
+    points: float = math.nan  # of the board
+    uses: float = USES
+    wrong: float = TOO_WRONG * WRONG
+
+    @staticmethod
+    def of(size: int, uses: float | None, wrong: float | None) -> "Limits":
+        """Return the limits of a run with these `size`, `learn.uses` and `resign.wrong`."""
+        return Limits(
+            points=size**2,
+            uses=max(USES, 1.25 * (uses or 0.0)),  # nobody is warned of what was asked for
+            wrong=TOO_WRONG * (WRONG if wrong is None else wrong),
+        )
 
 
 @dataclass(frozen=True)
@@ -24,7 +46,7 @@ class Alarm:
     `text` names fields of the round in braces, or {other}: the share of time for `other_seconds`.
     """
 
-    holds: Callable[[RoundReport, float], bool]  # of a round, on a board of so many points
+    holds: Callable[[RoundReport, Limits], bool]
     text: str
     first: int = 1  # earlier rounds are expected to be so
 
@@ -37,68 +59,63 @@ def share_of_time(row: RoundReport, name: str) -> float:
 
 ALARMS = {
     "length": Alarm(
-        lambda row, points: row.length > 0.85 * TURNS_A_POINT * points or row.too_long > 0.2,
+        lambda row, limits: row.length > 0.85 * TURNS_A_POINT * limits.points or row.too_long > 0.2,
         "games last {length} turns, and the limit ends {too_long} of them: passes are not learned "
         "yet; more simulations or first=playouts, if this stays",
         first=5,
     ),
     "different": Alarm(
-        lambda row, points: row.different < 0.9,
+        lambda row, limits: row.different < 0.9,
         "only {different} of the games are different: raise warm_turns or random_turns",
     ),
     "komi": Alarm(
-        lambda row, points: row.black_wins > 0.8 or row.black_wins < 0.2,
+        lambda row, limits: row.black_wins > 0.8 or row.black_wins < 0.2,
         "Black wins {black_wins} of the games: the komi decides them; change komi, unless it is "
         "meant to be so",
         first=5,
     ),
     "by heart": Alarm(
-        lambda row, points: row.explained_after - row.explained_before > 0.25,
+        lambda row, limits: row.explained_after - row.explained_before > 0.25,
         "the value explains {explained_after} of the new results after learning, but "
         "{explained_before} before: learned by heart; lower learn.uses, or raise memory.least",
     ),
     "uses": Alarm(
-        lambda row, points: row.uses > 8,
-        "a position is learned from {uses} times, and above 8 it is learned by heart: lower "
-        "learn.uses",
+        lambda row, limits: row.uses > limits.uses,
+        "a position is learned from {uses} times, and it may be learned by heart: lower learn.uses "
+        "or memory.most_uses",
     ),
     "value": Alarm(
-        lambda row, points: row.explained_before < 0.02,
+        lambda row, limits: row.explained_before < 0.02,
         "the value explains {explained_before} of the new results: it has learned nothing yet; "
         "look at komi, black_wins and lr",
         first=10,
     ),
     "entropy": Alarm(
-        lambda row, points: row.entropy < 0.08 * math.log(points + 1),
+        lambda row, limits: row.entropy < 0.08 * math.log(limits.points + 1),
         "the entropy of the net's moves is {entropy}, it has collapsed: more noise, temperature=1, "
         "a lower rate",
     ),
     "kl": Alarm(
-        lambda row, points: row.kl > 0.3,
+        lambda row, limits: row.kl > 0.3,
         "a round changes the net's moves by {kl} nats: a lower rate, or learn.kl=0.02",
         first=5,
     ),
-    "loss": Alarm(
-        lambda row, points: row.window > 0 and not math.isfinite(row.loss),
-        "the loss is no number, the net has diverged: begin again with a lower rate",
-        first=0,
-    ),
     "resigned": Alarm(
-        lambda row, points: row.wrongly_resigned > 0.12,
+        lambda row, limits: row.wrongly_resigned > limits.wrong,
         "{wrongly_resigned} of the games that would have been resigned were not lost: raise "
         "resign.play_on, or set resign.wrong=null",
     ),
     "waiting": Alarm(
-        lambda row, points: share_of_time(row, "other") > 0.15,
-        "{other} of the cores' time goes to neither games nor learning nor matches: smaller tasks, "
-        "or ahead=1",
+        lambda row, limits: share_of_time(row, "other") > 0.15,
+        "{other} of the cores' time goes to neither games nor learning nor matches: other programs "
+        "take it, or workers wait; then smaller tasks or ahead=1",
     ),
 }
 WEAKER = "weaker"  # the alarm about matches
 
 
 def alarms(
-    rounds: Sequence[RoundReport], matches: Sequence[MatchReport], points: float
+    rounds: Sequence[RoundReport], matches: Sequence[MatchReport], limits: Limits
 ) -> dict[str, str]:
     """Return what is wrong now, in words, by the names of alarms.
 
@@ -110,7 +127,7 @@ def alarms(
         for name, alarm in ALARMS.items()
         if len(last) == 2
         and last[-1].round >= alarm.first
-        and all(alarm.holds(row, points) for row in last)
+        and all(alarm.holds(row, limits) for row in last)
     }
     falls = [text for opponent in ("gnugo", "playouts") if (text := weaker(matches, opponent))]
     return found | ({WEAKER: falls[0]} if falls else {})

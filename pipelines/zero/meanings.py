@@ -141,7 +141,7 @@ MEANINGS = {
         ".1f",
         "How often a position was learned from before it left the window, the mean.",
         "`learn.uses` (4), at most `memory.most_uses` (8).",
-        "Above 8: learned by heart. Lower `learn.uses`.",
+        "Above 8: it may be learned by heart. Lower `learn.uses`.",
     ),
     # --- learning
     "steps": Meaning(
@@ -162,7 +162,8 @@ MEANINGS = {
         ".3f",
         "Weighted sum of all losses below.",
         "Falls fast, then slowly; it may rise while games get harder.",
-        "NaN, or rising for many rounds: a lower rate, or `learn.clip=1`.",
+        "Rising for many rounds: a lower rate, or `learn.clip=1`. A run whose loss is no number "
+        "ends and says so.",
     ),
     "policy_loss": Meaning(
         LEARNED,
@@ -279,7 +280,8 @@ MEANINGS = {
         ",.0f",
         "Cores times wall clock, less all of these: files, export, waiting.",
         "At most 5%.",
-        "Above 15%: cores wait. More tasks than workers, smaller tasks, or `ahead=1`.",
+        "Above 15%: other programs take the cores, or workers wait; then more tasks than workers, "
+        "smaller tasks, or `ahead=1`.",
     ),
     "core_hours": Meaning(
         TIME,

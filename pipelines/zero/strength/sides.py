@@ -32,6 +32,15 @@ MOST_NODES = 50_000  # 90 MB on 9x9
 PATIENCE = 600.0  # seconds: a net that is slow beside other work is not given up
 # The level of GNU Go without --level.
 GNUGO_LEVEL = 10
+# The referee counts every stone that stands. Without these options GNU Go passes while dead stones
+# of its opponent stand, and they would count.
+GNUGO_RULES = {
+    ("--chinese-rules", "--japanese-rules"): "--chinese-rules",
+    ("--positional-superko", "--situational-superko", "--simple-ko"): "--positional-superko",
+    ("--capture-all-dead",): "--capture-all-dead",
+    ("--play-out-aftermath",): "--play-out-aftermath",
+    ("--never-resign", "--resign-allowed"): "--never-resign",
+}
 
 # Pure Monte Carlo tree search, conf/search/uct.yaml: uniform rollouts, uniform priors, no net. With
 # 2,000 playouts on 9x9 a leaf that grows at its first visit (n_thr=1) won 4 of 12 games against it.
@@ -94,6 +103,15 @@ class ProgramSide:
         return GtpEngine(command, name)
 
 
+def program_side(command: str) -> ProgramSide:
+    """Return the side of a program. GNU Go gets the rules that the command says nothing of."""
+    words = shlex.split(command)
+    if not is_gnugo(words):
+        return ProgramSide(command)
+    missing = [option for said, option in GNUGO_RULES.items() if not {*said} & {*words}]
+    return ProgramSide(shlex.join([*words, *missing]))
+
+
 def net_side(
     card: Path, simulations: int, search: SearchParams, *, engine: str, device: str
 ) -> NetSide:
@@ -136,7 +154,9 @@ def open_once(card: Path, mark: str, engine: str, device: str) -> "Net":
 
 
 def is_gnugo(command: list[str]) -> bool:
-    return bool(command) and Path(command[0]).name.startswith("gnugo")
+    """Whether it is GNU Go that a command starts, also behind another program, such as nice."""
+    names = [Path(word).name for word in command]
+    return "gnugo" in names or (bool(names) and names[0].startswith("gnugo"))
 
 
 def level_of(command: str) -> int:

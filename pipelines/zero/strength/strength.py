@@ -28,7 +28,7 @@ from pipelines.matches.games import GameRules
 from pipelines.matches.gtp_client import START, EngineError, GtpEngine, Killed
 from pipelines.zero.report import MatchReport
 from pipelines.zero.strength.matches import Gather, Match, Say, play
-from pipelines.zero.strength.sides import NetSide, PlayoutsSide, ProgramSide, level_of, net_side
+from pipelines.zero.strength.sides import NetSide, PlayoutsSide, level_of, net_side, program_side
 from pipelines.zero.strength.tasks import play_together
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Strength:
             return
         name, engine = f"strength.gnugo={self.of.gnugo}", None
         try:
-            engine = GtpEngine(self.of.gnugo, "it")
+            engine = GtpEngine(program_side(self.of.gnugo).command, "it")
             engine.ask(f"boardsize {self.rules.size}", START)
         except (EngineError, Killed, ValueError) as error:
             raise MatchError(f"{name}: {error}; or null, and it is not played") from None
@@ -133,7 +133,7 @@ class Strength:
             yield make((PLAYOUTS, n, f"{n} playouts", PlayoutsSide(n)))
         if self.of.gnugo:
             level = level_of(self.of.gnugo)
-            yield make((GNUGO, level, f"GNU Go level {level}", ProgramSide(self.of.gnugo)))
+            yield make((GNUGO, level, f"GNU Go level {level}", program_side(self.of.gnugo)))
 
     def match(
         self,

@@ -1,14 +1,14 @@
 """`Told`: what the folder of a run says of it, at any time, also while the run goes on."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from omegaconf import OmegaConf
 
 from data.base.errors import Mistake
 from pipelines.shell.saved_config import read_saved
-from pipelines.zero.health import alarms
+from pipelines.zero.health import Limits, alarms
 from pipelines.zero.report import MatchReport, RoundReport
 from pipelines.zero.telling.rows import ROUNDS, read_matches, read_rounds
 
@@ -25,7 +25,7 @@ class Told:
     folder: Path
     rounds: list[RoundReport]
     matches: list[MatchReport]
-    points: float  # of the board; NaN if the folder does not say
+    limits: Limits  # by the options, as far as the folder says them
     planned: int  # rounds; 0 if the folder does not say
 
     @property
@@ -35,7 +35,7 @@ class Told:
     @property
     def warnings(self) -> dict[str, str]:
         """What is wrong now, in words, by name."""
-        return alarms(self.rounds, self.matches, self.points)
+        return alarms(self.rounds, self.matches, self.limits)
 
 
 def read_told(folder: Path) -> Told:
@@ -46,10 +46,27 @@ def read_told(folder: Path) -> Told:
         raise NoRun(
             f"{folder}: no folder of a run of train_zero.py, it has no {' or '.join(SIGNS)}"
         )
-    points, planned = math.nan, 0
+    limits, planned = Limits(), 0
     if (folder / CONFIG).is_file():
-        saved = read_saved(folder / CONFIG)
-        size, rounds = (OmegaConf.to_container(saved).get(key) for key in ("size", "rounds"))  # type: ignore[union-attr]
-        points = float(size**2) if isinstance(size, int) else math.nan
+        saved = OmegaConf.to_container(read_saved(folder / CONFIG))
+        limits = limits_of(saved)
+        rounds = value(saved, "rounds")
         planned = rounds if isinstance(rounds, int) else 0
-    return Told(folder, read_rounds(folder), read_matches(folder), points, planned)
+    return Told(folder, read_rounds(folder), read_matches(folder), limits, planned)
+
+
+def limits_of(saved: Any) -> Limits:
+    size, uses, wrong = (
+        value(saved, *key) for key in (("size",), ("learn", "uses"), ("resign", "wrong"))
+    )
+    if not isinstance(size, int):
+        return Limits()
+    known = [number if isinstance(number, int | float) else None for number in (uses, wrong)]
+    return Limits.of(size, *known)
+
+
+def value(saved: Any, *keys: str) -> Any:
+    """Return a value of a saved configuration, None if it is not there."""
+    for key in keys:
+        saved = saved.get(key) if isinstance(saved, dict) else None
+    return saved

@@ -15,7 +15,7 @@ from pipelines.zero.telling.words import hours, opponent_of, percent, share_of
 
 PICTURE, TEXT = "report.png", "report.md"
 MOST = 5  # rounds beside each other in a table
-STRENGTH = ["opponent", "matches", "first won by", "latest", "won"]
+STRENGTH = ["opponent", "matches", "first won by", "latest", "won", "as Black", "different"]
 Written = tuple[list[str], list[list[str]]]  # head, rows
 
 
@@ -110,7 +110,22 @@ def strength_row(group: Sequence[MatchReport]) -> list[str]:
         net_of(first) if first else "",
         net_of(last),
         f"{percent(share_of(last))} of {last.games}",
+        as_black(last),
+        different(last),
     ]
+
+
+def as_black(match: MatchReport) -> str:
+    """`9 of 10, 1 lost`; '' of older files, which do not say it."""
+    lost = f", {match.lost_as_black} lost" if match.lost_as_black else ""
+    return f"{match.won_as_black} of {match.as_black}{lost}" if match.as_black else ""
+
+
+def different(match: MatchReport) -> str:
+    """`18 of 20`, the games that are no copies, and games that the opponent lost by a fault."""
+    games = f"{match.different} of {match.games}" if match.different else ""
+    faults = count_of(match.faults, "fault") if match.faults else ""
+    return "; ".join(part for part in (games, faults) if part)
 
 
 def net_of(match: MatchReport) -> str:

@@ -23,6 +23,7 @@ from data.base.errors import Mistake, first_line
 from pipelines.zero.report import MatchReport, RoundReport
 
 ROUNDS, MATCHES = "rounds.csv", "matches.csv"
+KEPT = ", what is finished is kept"  # as `data.base.atomic` ends what it says of a full disk
 # rows with equal values there are about the same; in this order they stand in the file
 KEYS = {RoundReport: ("round",), MatchReport: ("round", "opponent", "strength")}
 
@@ -56,7 +57,12 @@ class Rows(Generic[Row]):
 
     def write(self, rows: Sequence[Row]) -> None:
         ordered = sorted(rows, key=key_of)
-        write_text(self.path, to_csv(ordered, self.kind))
+        try:
+            write_text(self.path, to_csv(ordered, self.kind))
+        except OSError as error:
+            why = (error.strerror or first_line(error)).removesuffix(KEPT) + KEPT
+            go_on = f"{why}; resume={self.path.parent} goes on"
+            raise type(error)(error.errno, go_on, str(self.path)) from None
         self.rows = ordered
 
 

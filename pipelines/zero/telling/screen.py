@@ -36,6 +36,7 @@ class Doing:
     of: int = 0  # 0: nobody knows
     unit: str = ""
     more: str = ""  # in words, after the numbers
+    found: int = 0  # of those done: what was there already, and says nothing about speed
 
     @property
     def kind(self) -> tuple[str, int]:
@@ -52,7 +53,7 @@ class Screen:
         self.doing: Doing | None = None
         self.details: tuple[str, ...] = ()
         self.waited: tuple[str, int] | None = None  # the wait that was told last
-        self.found = 0  # what was done before anybody looked: it says nothing about speed
+        self.before = 0  # what was done before anybody looked
         self.began = self.spoke = time.monotonic()
         self.live: Live | None = None
         if self.console.is_terminal:
@@ -76,7 +77,7 @@ class Screen:
         """Show what is being done now, in place of what was shown before."""
         with self.lock:
             if self.doing is None or self.doing.kind != doing.kind:
-                self.began, self.found = time.monotonic(), doing.done
+                self.began, self.before = time.monotonic(), doing.done - doing.found
             if not doing.unit and doing.kind != self.waited:  # a new kind of wait is told at once
                 self.waited, self.spoke = doing.kind, -math.inf
             self.doing, self.details = doing, tuple(line for line in details if line)
@@ -117,7 +118,7 @@ class Screen:
         parts = [doing.what]
         if doing.unit:
             parts.append(f"{doing.done:,} of {doing.of:,} {doing.unit}")
-            speed = (doing.done - self.found) / max(1e-9, spent)
+            speed = (doing.done - doing.found - self.before) / max(1e-9, spent)
             if speed > 0:
                 parts.append(f"{rate(speed)} {doing.unit}/s")
                 if doing.done < doing.of:

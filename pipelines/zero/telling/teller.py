@@ -17,21 +17,24 @@
 | tensorboard/     | the same, as games/length or match/gnugo; the step is the round       |
 | samples/         | some games of each round as SGF                                       |
 
-Numbers of a round that is told again replace those told before.
+Numbers of a round that is told again replace those told before. A run goes on without TensorBoard
+and without samples where they can't be written, as on a full disk: it says so in one line.
 """
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from data.base.errors import first_line
 from mcts.selfplay.games import PlayedGame
 from pipelines.shell.console import rate
-from pipelines.zero.health import alarms
+from pipelines.zero.health import Limits, alarms
 from pipelines.zero.meanings import MEANINGS
 from pipelines.zero.report import MatchReport, RoundReport
 from pipelines.zero.telling import samples, words
@@ -55,9 +58,11 @@ class Teller:
         self.rounds = Rows(folder / ROUNDS, RoundReport)
         self.matches = Rows(folder / MATCHES, MatchReport)
         self.metrics: dict[str, float] = {}
+        self.found: dict[int, int] = {}  # games of a round that were there already
         self.since = time.monotonic()  # the round that goes on began
         self.board: TensorBoardFiles | None = None
         self.purged: int | None = None
+        self.unwritten: set[str] = set()  # what could not be written the last time
         self.wrong = self.alarms()
         self.screen = Screen(console)
 
@@ -97,14 +102,20 @@ class Teller:
         evaluations_a_second: float = math.nan,
         *,
         round: int | None = None,
+        found: int = 0,
     ) -> None:
-        """Show how many games of the round are there, found ones included."""
+        """Show how many games of the round are there.
+
+        `found` of them were there already, as in a run that goes on: they say nothing about speed.
+        """
+        number = self.current(round)
+        self.found[number] = found
         more = (
             ""
             if math.isnan(evaluations_a_second)
             else f"{rate(evaluations_a_second)} evaluations/s"
         )
-        self.show(Doing(f"round {self.current(round)}: playing", done, of, "games", more))
+        self.show(Doing(f"round {number}: playing", done, of, "games", more, found))
 
     def learning(
         self, step: int, of: int, metrics: Mapping[str, float], *, round: int | None = None
@@ -127,7 +138,7 @@ class Teller:
         spent = time.monotonic() - self.since
         last = rows[-1] if rows else None
         details = (
-            words.round_line(last, rows[-2] if len(rows) > 1 else None) if last else "",
+            self.line_of(last, rows[-2] if len(rows) > 1 else None) if last else "",
             words.window_line(last) if last else "",
             words.strength_line(self.matches.rows),
             words.time_line(rows, self.options.rounds, spent),
@@ -158,11 +169,14 @@ class Teller:
             report.round,
         )
         self.screen.say(
-            words.round_line(report, before)
+            self.line_of(report, before)
             + (f", {words.left_line(left)}" if left and len(self.rounds.rows) > 1 else "")
         )
         self.since = time.monotonic()
         self.warn()
+
+    def line_of(self, row: RoundReport, before: RoundReport | None) -> str:
+        return words.round_line(row, before, self.found.get(row.round, 0))
 
     def match_done(self, report: MatchReport) -> None:
         """Write the row of a match, and print it in a line."""
@@ -174,9 +188,12 @@ class Teller:
         self.screen.say(words.match_line(report))
         self.warn()
 
-    def sample(self, round: int, games: Sequence[PlayedGame]) -> Path:
-        """Write some games of the round as SGF; return the file."""
-        return samples.write_samples(self.folder, round, games)
+    def sample(self, round: int, games: Sequence[PlayedGame]) -> Path | None:
+        """Write some games of the round as SGF; return the file, None if it can't be written."""
+        path = None
+        with self.optional("sample games"):
+            path = samples.write_samples(self.folder, round, games)
+        return path
 
     def warn(self) -> None:
         """Print what has gone wrong since the last time, and what is well again."""
@@ -188,10 +205,20 @@ class Teller:
         self.wrong = now
 
     def alarms(self) -> dict[str, str]:
-        return alarms(self.rounds.rows, self.matches.rows, self.options.size**2)
+        options = self.options
+        limits = Limits.of(options.size, options.learn.uses, options.resign.wrong)
+        return alarms(self.rounds.rows, self.matches.rows, limits)
 
     def log(self, metrics: dict[str, float], round: int) -> None:
         """Write to TensorBoard; the step is the round."""
+        with self.optional("TensorBoard"):
+            try:
+                self.log_to(self.open_board(), metrics, round)
+            except OSError:
+                self.drop_board()  # it writes no more; the next round opens another one
+                raise
+
+    def open_board(self) -> "TensorBoardFiles":
         if self.board is None:
             # Lightning takes seconds to import
             from pipelines.training.log import TensorBoardFiles
@@ -199,12 +226,38 @@ class Teller:
             self.board = TensorBoardFiles(str(self.folder), name="", version=TENSORBOARD)
             if self.purged is not None:
                 self.board.resume_at(self.purged)
-        self.board.log_metrics(metrics, round - 1)
-        self.board.experiment.flush()  # or a kill takes what rounds.csv has
+        return self.board
+
+    def log_to(self, board: "TensorBoardFiles", metrics: dict[str, float], round: int) -> None:
+        board.log_metrics(metrics, round - 1)
+        board.experiment.flush()  # or a kill takes what rounds.csv has
+        self.purged = None
+
+    def drop_board(self) -> None:
+        board, self.board = self.board, None
+        if board is not None:
+            with suppress(OSError):
+                board.finalize("failed")
+
+    @contextmanager
+    def optional(self, what: str) -> Iterator[None]:
+        """Go on if what the block writes can't be written; say so once, until it can be again."""
+        try:
+            yield
+        except OSError as error:
+            if what not in self.unwritten:
+                why = error.strerror or first_line(error)
+                self.screen.say(
+                    f"warning: {what} can't be written ({why}); the run goes on without"
+                )
+            self.unwritten.add(what)
+        else:
+            self.unwritten.discard(what)
 
     def close(self) -> None:
         """Give the terminal back, and finish TensorBoard's file."""
         self.screen.close()
         if self.board is not None:
-            self.board.finalize("success")
+            with suppress(OSError):
+                self.board.finalize("success")
             self.board = None

@@ -12,10 +12,11 @@ RECENT = 20  # rounds by which the time left is reckoned: those with matches tak
 LOSSES = ("loss", "policy_loss", "mse", "owner_mse")
 
 
-def round_line(row: RoundReport, before: RoundReport | None) -> str:
+def round_line(row: RoundReport, before: RoundReport | None, found: int = 0) -> str:
     """`round 12: 6,144 games, 41 turns, B 53%, loss 2.310, explained 0.62, ..., 0.80 core-hours`.
 
-    What the round does not have is left out; `before` is the row of the round before.
+    What the round does not have is left out; `before` is the row of the round before. `found` of
+    its games were there already.
     """
     learned = row.steps > (before.steps if before else 0)
     parts = [
@@ -25,7 +26,7 @@ def round_line(row: RoundReport, before: RoundReport | None) -> str:
         said("loss {}", row, "loss") if learned else f"{row.rows:,} positions, nothing learned yet",
         said("explained {}", row, "explained_before"),
         said("top1 {}", row, "top1"),
-        f"{speed:,.0f} games/min" if (speed := games_a_minute(row, before)) else "",
+        f"{speed:,.0f} games/min" if (speed := games_a_minute(row, before, found)) else "",
         hours(row.core_hours),
     ]
     return f"round {row.round}: {', '.join(part for part in parts if part)}"
@@ -37,12 +38,12 @@ def said(text: str, row: RoundReport, name: str) -> str:
     return text.format(value) if value else ""
 
 
-def games_a_minute(row: RoundReport, before: RoundReport | None) -> float:
+def games_a_minute(row: RoundReport, before: RoundReport | None, found: int = 0) -> float:
     """Return the games of a round by its wall clock; 0 if that is not known."""
     is_next = before.round == row.round - 1 if before else row.round == 0
     if not is_next or row.seconds <= 0:
         return 0.0
-    return 60 * (row.games - (before.games if before else 0)) / row.seconds
+    return 60 * (row.games - (before.games if before else 0) - found) / row.seconds
 
 
 def hours(core_hours: float) -> str:

@@ -13,6 +13,8 @@ from pipelines.drawing.compared import together
 from pipelines.drawing.learning import running_mean
 from pipelines.shell.configuration import CONF
 from pipelines.shell.options import OptionError
+from pipelines.zero.report import MatchReport
+from pipelines.zero.telling.page import strength
 from tests.support import made_up_run
 from tests.support.damage import run_watched, script
 
@@ -79,6 +81,31 @@ def test_runs_are_compared_after_equal_core_hours(tmp_path: Path) -> None:
     assert float(fast[3].partition("%")[0]) > float(slow[3].partition("%")[0])
     page = (tmp_path / "page" / "report.md").read_text()
     assert "## After " in page and (tmp_path / "page" / "report.png").is_file()
+
+
+def test_runs_whose_folders_have_one_name_are_told_apart(tmp_path: Path) -> None:
+    """They are no seeds of one run, whose games may be counted together."""
+    folders = [made_up_run.write(tmp_path / name / "run", 12) for name in ("a", "b")]
+    runs = ",".join(map(str, folders))
+    found = reported(f"run=[{runs}]", f"output={tmp_path / 'page'}")
+    rows = found["tables"][found["core_hours"]]
+    assert [row[:2] for row in rows] == [["a/run", "1"], ["b/run", "1"]]
+    with pytest.raises(OptionError, match=r"a/run is named twice"):
+        reported(f"run=[{runs},{folders[0]}/../run]", f"output={tmp_path / 'page'}")
+
+
+def test_the_page_says_how_the_net_fared_as_black_and_how_many_games_count() -> None:
+    match = MatchReport(
+        10, "gnugo", 10, 400, 20, 15, 1, 1.0,
+        as_black=10, won_as_black=8, lost_as_black=1, different=18, faults=2,
+    )  # fmt: skip
+    head, (row,) = strength([match])
+    shown = dict(zip(head, row, strict=True))
+    assert shown["as Black"] == "8 of 10, 1 lost" and shown["different"] == "18 of 20; 2 faults"
+    older = dict(
+        zip(head, strength([MatchReport(10, "gnugo", 10, 4, 2, 1, 0, 1.0)])[1][0], strict=True)
+    )
+    assert older["as Black"] == older["different"] == ""
 
 
 def test_means_over_runs_are_of_all_runs_at_every_point() -> None:

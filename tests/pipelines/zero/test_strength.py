@@ -22,7 +22,7 @@ from pipelines.matches.games import Counter, GameRules, play_game
 from pipelines.matches.gtp_client import Refused
 from pipelines.zero.strength import tasks
 from pipelines.zero.strength.own_engine import NetFailed, OwnEngine
-from pipelines.zero.strength.sides import NetSide, PlayoutsSide, ProgramSide, level_of
+from pipelines.zero.strength.sides import NetSide, PlayoutsSide, level_of, program_side
 from pipelines.zero.strength.strength import Strength, evenly
 from tests.support.net_files import PLAIN_DUAL, write_net
 from tests.support.players import Failing, Scripted
@@ -219,15 +219,49 @@ def test_gnugo_is_given_a_seed_and_its_level_is_known() -> None:
     assert level_of("gnugo --level=12") == 12 and level_of("gnugo --mode gtp") == 10
 
 
+def test_gnugo_is_told_the_rules_by_which_the_referee_counts() -> None:
+    """Else it passes while dead stones stand, which all count."""
+    rules = (
+        "--chinese-rules --positional-superko --capture-all-dead --play-out-aftermath "
+        "--never-resign"
+    )
+    bare = "gnugo --mode gtp --level 10"
+    assert program_side(bare).command == f"{bare} {rules}"
+    assert program_side(f"nice -n 5 /usr/games/{bare}").command.endswith(rules)
+    whole = f"{bare} {rules}"
+    assert program_side(whole).command == whole
+    japanese = program_side(f"{bare} --japanese-rules --capture-all-dead").command
+    assert "--chinese-rules" not in japanese and japanese.count("--capture-all-dead") == 1
+    assert program_side("pachi -t =5000").command == "pachi -t =5000"
+
+
+@pytest.mark.skipif(GNUGO is None, reason="GNU Go is not installed")
+def test_gnugo_takes_dead_stones_off_before_it_passes() -> None:
+    """A lone stone in its territory is dead, and counts for its owner as long as it stands."""
+    engine = program_side(f"{GNUGO} --mode gtp --level 1").start("gnugo", RULES, 1)
+    lines = ["boardsize 5", "clear_board", "komi 0.5"]
+    lines += [f"play b C{row}" for row in range(1, 6)] + ["play w E5"]
+    for line in lines:
+        engine.ask(line)
+    moves = []
+    for _ in range(6):
+        moves.append(engine.ask("genmove b"))
+        engine.ask("play w pass")
+        if moves[-1].lower() == "pass":
+            break
+    stands = engine.ask("list_stones white")
+    engine.close()
+    assert moves[-1].lower() == "pass" and len(moves) > 1 and stands == ""
+
+
 @pytest.mark.skipif(GNUGO is None, reason="GNU Go is not installed")
 def test_gnugo_plays_a_game_to_its_end(tmp_path: Path, card: Path) -> None:
-    how = "--chinese-rules --positional-superko --capture-all-dead --play-out-aftermath"
-    given = options(games=2, gnugo=f"{GNUGO} --mode gtp --level 1 {how}")
+    given = options(games=2, gnugo=f"{GNUGO} --mode gtp --level 1")
     strength = Strength(given, tmp_path)
     strength.check()
     (report,) = strength.play(10, card, here, silent)
     assert (report.opponent, report.strength, report.games, report.faults) == ("gnugo", 1, 2, 0)
-    side = ProgramSide(given.strength.gnugo)
+    side = program_side(given.strength.gnugo)
     engines = [side.start("a", RULES, seed) for seed in (4, 4)]
     played = [
         play_game({BLACK: engine, WHITE: PlayoutsSide(10).start("b", RULES, 1)}, RULES, (), area)

@@ -1,7 +1,9 @@
 """What a run tells while it goes on: rows that a kill can't spoil, lines, samples, TensorBoard."""
 
+import errno
 import io
 import math
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +18,7 @@ from rich.console import Console
 from sgfmill import sgf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from data.base.atomic import DiskFull
 from data.game.coords import PASS
 from mcts.selfplay.games import Assignment, PlayedGame, Visits
 from pipelines.zero.report import MatchReport, RoundReport
@@ -35,7 +38,12 @@ from pipelines.zero.telling.words import round_line, seconds_left
 from tests.support import made_up_run
 from tests.support.paths import ROOT
 
-OPTIONS: Any = SimpleNamespace(size=9, rounds=100)
+OPTIONS: Any = SimpleNamespace(
+    size=9,
+    rounds=100,
+    learn=SimpleNamespace(uses=4.0),
+    resign=SimpleNamespace(wrong=0.05),
+)
 
 
 def told(folder: Path, *, terminal: bool = False) -> tuple[Teller, io.StringIO]:
@@ -214,6 +222,21 @@ def test_nobody_waits_in_silence() -> None:
     assert set(lines) == {"round 3: playing, 10 of 20 games, 21,300 evaluations/s"}
 
 
+def test_games_that_were_there_say_nothing_about_speed(tmp_path: Path) -> None:
+    teller, out = told(tmp_path)
+    with teller:
+        teller.playing(0, 100, found=0)
+        teller.screen.began -= 10  # ten seconds ago
+        teller.playing(60, 100, found=60)
+        assert teller.screen.doing is not None
+        assert teller.screen.status(teller.screen.doing) == "round 0: playing, 60 of 100 games"
+        teller.playing(80, 100, found=60)
+        status = teller.screen.status(teller.screen.doing)
+        assert ", 2 games/s, 0:10 left" in status.replace("2.0", "2")
+        teller.round_done(RoundReport(0, 100, seconds=60.0))
+    assert ", 40 games/min" in out.getvalue()
+
+
 def test_on_a_terminal_all_is_in_one_view(tmp_path: Path) -> None:
     folder = made_up_run.write(tmp_path / "run", 20)
     teller, _ = told(folder, terminal=True)
@@ -258,6 +281,56 @@ def test_the_time_left_is_rounds_left_times_the_mean_round() -> None:
     assert seconds_left(rows, 100, 40.0) == 8960
     assert seconds_left(rows, 10, 40.0) == 0
     assert seconds_left([], 10, 40.0) is None
+
+
+# --- full disks
+
+
+def test_a_run_goes_on_without_samples_and_tensorboard_where_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = made_up_run.rounds(6)
+    teller, out = told(tmp_path)
+
+    def full(*_: object) -> None:
+        raise DiskFull(errno.ENOSPC, "no space left on the disk, what is finished is kept", "here")
+
+    with teller:
+        teller.round_done(rounds[0])
+        with monkeypatch.context() as patch:
+            patch.setattr("pipelines.zero.telling.samples.write_text", full)
+            patch.setattr("pipelines.training.log.TensorBoardFiles.log_metrics", full)
+            for k in (1, 2):
+                assert teller.sample(k, [game(5, 4)]) is None
+                teller.round_done(rounds[k])
+        assert teller.sample(3, [game(5, 4)]) is not None
+        teller.round_done(rounds[3])
+    said = [line for line in out.getvalue().splitlines() if line.startswith("warning")]
+    assert [line.split(" can't be written (no space left")[0] for line in said] == [
+        "warning: sample games", "warning: TensorBoard",
+    ]  # fmt: skip
+    assert same(read_rounds(tmp_path), rounds[:4])
+    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert [event.step for event in events.Scalars("games/games")] == [0, 3]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
+def test_rows_that_cannot_be_written_name_their_file_and_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    rows = Rows(tmp_path / ROUNDS, RoundReport)
+    rows.put(RoundReport(0, 10))
+
+    def fail(path: Path) -> None:
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr("data.base.atomic.sync_file", fail)
+    with pytest.raises(OSError, match="what is finished is kept; resume=") as caught:
+        rows.put(RoundReport(1, 20))
+    assert caught.value.filename == str(tmp_path / ROUNDS)
+    assert str(caught.value).count("what is finished is kept") == 1
+    assert isinstance(caught.value, DiskFull) == (number == errno.ENOSPC)
+    assert [row.round for row in rows.rows] == [row.round for row in read_rounds(tmp_path)] == [0]
 
 
 # --- samples
