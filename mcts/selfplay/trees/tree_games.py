@@ -57,7 +57,8 @@ class Thinking:
     """
 
     simulations: int = 64
-    counts_kept: bool = False  # visits that are kept from earlier searches count, too
+    # visits that are kept from earlier searches count, too; by puct, and without fast searches
+    counts_kept: bool = False
     fast: int = 0  # simulations of a fast search; 0: all searches are full
     full_share: float = 1.0
     root: str = PUCT  # one of ROOTS
@@ -86,6 +87,9 @@ class Thinking:
             raise Mistake(f"forced={self.forced}: root=gumbel forces no visits, only root=puct")
 
 
+        if self.counts_kept and (self.fast or self.root == GUMBEL):
+            # a search could begin with all its simulations done, and look at nothing
+            raise Mistake("counts_kept=true: only with root=puct and fast=0")
 class TreeGames(ManyGames):
     def __init__(
         self,

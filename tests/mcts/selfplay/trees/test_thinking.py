@@ -146,7 +146,7 @@ def test_options_that_are_not_in_use_change_nothing():
     [
         Thinking(14, fast=5, full_share=0.4, forced=2.0),
         Thinking(14, fast=5, full_share=0.4, root="gumbel", considered=6),
-        Thinking(14, counts_kept=True, root="gumbel"),
+        Thinking(14, counts_kept=True),
     ],
 )
 def test_a_game_is_the_same_whatever_is_played_beside_it(thinking):
@@ -369,3 +369,5 @@ def test_thinking_that_makes_no_sense_is_refused():
     ]:
         with pytest.raises(Mistake, match=message):
             Thinking(64, **wrong)
+        ({"counts_kept": True, "root": "gumbel"}, "counts_kept=true: only with root=puct"),
+        ({"counts_kept": True, "fast": 16}, "counts_kept=true: only with root=puct"),
