@@ -64,7 +64,8 @@ class Thinking:
     root: str = PUCT  # one of ROOTS
     considered: int = 16  # moves, by gumbel
     # each visited move of the root gets sqrt(this * prior * visits of the root) visits; those that
-    # were only forced are taken off again. KataGo has 2; 0: none are forced
+    # were only forced are taken off again, in `PlayedGame.values`, too. KataGo has 2; 0: none are
+    # forced
     forced: float = 0.0
 
     def __post_init__(self) -> None:

@@ -237,6 +237,8 @@ def test_forced_visits_are_spent_and_not_learned_from():
 
 def slowly_planned(considered, budget):
     """The visits of each considered move, best first, as rounds of sequential halving go."""
+        value = (left * root.q).sum() / left.sum()
+        assert games[number].values[turn] == pytest.approx(value, abs=1e-5)
     visits, turns = [0] * considered, []
     left = considered
     while len(turns) < budget:
