@@ -40,23 +40,32 @@ def watch(count, thinking, **options):
     """Play games; return them, and how roots looked when their searches were over.
 
     Searches are left out that end with simulations that ask for nothing: nobody sees their end.
+    `before` are the visits that a root had at first; None if a search began with such simulations.
     """
     (crew,) = engine(thinking, **options).crews
     waiting = (Assignment(n) for n in range(count))
-    roots, games = {}, {}
+    roots, games, before = {}, {}, {}
     while True:
         crew.refill(waiting)
-        for i in range(len(crew.games)):
-            if crew.games["mover"][i] == 0 and crew.forest.searches.ready[i]:
-                root = root_of(crew, i)
-                if root.finished == (thinking.simulations if root.full else thinking.fast):
-                    roots[int(crew.games["number"][i]), int(crew.games["turn"][i])] = root
+        for turn, root in ready_roots(crew):
+            if root.finished == (thinking.simulations if root.full else thinking.fast):
+                roots[turn] = root
+                root.before = before[turn]
         question = crew.ask()
+        for turn, root in ready_roots(crew):
+            if turn not in before:
+                seen = root.finished == 0 or not root.visits.any()  # its first question is out
+                before[turn] = dict(zip(root.moves, root.visits, strict=True)) if seen else None
         games |= {game.number: game for game in crew.finished()}
         if question is not None:
             crew.take(question.evaluator.evaluate(question.positions))
         elif len(games) == count:
             return games, roots
+
+
+def ready_roots(crew):
+    for i in np.flatnonzero((crew.games["mover"] == 0) & crew.forest.searches.ready):
+        yield (int(crew.games["number"][i]), int(crew.games["turn"][i])), root_of(crew, i)
 
 
 def root_of(crew, i):
@@ -228,6 +237,8 @@ def test_forced_visits_are_spent_and_not_learned_from():
         expected = dict(zip(root.moves[left > 0], left[left > 0], strict=True))
         assert visits_of(games[number], turn) == expected
         assert int(games[number].moves[turn]) in expected
+        value = (left * root.q).sum() / left.sum()
+        assert games[number].values[turn] == pytest.approx(value, abs=1e-5)
         taken += root.visits.sum() - left.sum()
     assert len(roots) > 30 and taken > 3 * len(roots)
 
@@ -237,8 +248,6 @@ def test_forced_visits_are_spent_and_not_learned_from():
 
 def slowly_planned(considered, budget):
     """The visits of each considered move, best first, as rounds of sequential halving go."""
-        value = (left * root.q).sum() / left.sum()
-        assert games[number].values[turn] == pytest.approx(value, abs=1e-5)
     visits, turns = [0] * considered, []
     left = considered
     while len(turns) < budget:
@@ -278,7 +287,7 @@ def worth_of(root):
 def test_gumbel_learns_the_improved_policy_and_plays_what_halving_ends_with(keep_tree):
     thinking = Thinking(20, root="gumbel", considered=5)
     games, roots = watch(6, thinking, noise=0.9, keep_tree=keep_tree)
-    net, moved = uneven_net(SIZE), 0
+    net, moved, kept, shared = uneven_net(SIZE), 0, 0, 0
     for (number, turn), root in roots.items():
         assert np.allclose(root.priors, chances_of(net, root.moves), rtol=1e-3)  # no noise in them
         considered = root.score > -np.inf
@@ -289,17 +298,18 @@ def test_gumbel_learns_the_improved_policy_and_plays_what_halving_ends_with(keep
         assert {m for m, n in zip(root.moves, expected, strict=True) if n > 1} <= set(found)
         for move, count in zip(root.moves, expected, strict=True):
             assert abs(found.get(move, 0) - count) <= 1 + count * 1e-4
-        if not keep_tree:
-            most = np.where(
-                considered & (root.visits == root.visits.max()), root.score + sigma, -np.inf
-            )
+        if root.before is not None:
+            own = root.visits - [root.before[move] for move in root.moves]
+            kept += root.visits.sum() - own.sum()
+            most = np.where(considered & (own == own.max()), root.score + sigma, -np.inf)
             assert games[number].moves[turn] == root.moves[most.argmax()]
             plan = slowly_planned(int(considered.sum()), root.budget)[1]
-            assert sorted(root.visits[considered].tolist()) == sorted(plan)
-            assert root.visits[~considered].sum() == 0
+            assert sorted(own[considered].tolist()) == sorted(plan)
+            assert own[~considered].sum() == 0
             moved += games[number].moves[turn] != root.moves[worth.argmax()]
-    assert len(roots) > 30
-    assert moved or keep_tree  # noise draws moves
+            shared += 1
+    assert shared > 30 and moved  # noise draws moves
+    assert (kept > shared) == keep_tree
 
 
 def test_gumbel_without_temperature_plays_the_same_game_always():
