@@ -178,8 +178,8 @@ def prepare_root(slots, searches, effort, store, i):
     if effort.gumbel:
         limit = simulations_of(effort, searches.full[i])
         searches.budget[i] = max(0, limit - done(store, effort))
-        heat = heat_of(effort, slots.games[i].turn)
-        consider(store, searches, i, slots.can[i], effort.considered, heat)
+        noise = gumbel_noise(effort, slots.games[i].turn, searches.full[i])
+        consider(store, searches, i, slots.can[i], effort.considered, noise)
     elif effort.noise > 0 and searches.full[i]:
         put_noise(store, effort.noise, effort.noise_alpha)
 
@@ -210,6 +210,13 @@ def heat_of(effort, turn):
 
 
 @kernel
+def gumbel_noise(effort, turn, full):
+    """By how much gumbel noise is multiplied: where a search explores, by 1 at the least."""
+    heat = heat_of(effort, turn)
+    return max(1.0, heat) if full and effort.noise > 0 else heat
+
+
+@kernel
 def answer(slots, forest, space, player, sheet, policy, values):
     """Put the answers to the sheet's rows into the trees.
 
@@ -226,13 +233,6 @@ def answer(slots, forest, space, player, sheet, policy, values):
         finish_value(store, e, np.float32(sheet.to_play[n]) * values[n])
 
 
-@kernel
-def choose(slots, forest, effort, log, space, store, i):
-    """Return the move of slot i by its finished search, and write down what a full one says."""
-    searches = forest.searches
-    turn = slots.games[i].turn
-    can = slots.can[i]
-    full = searches.full[i]
 @kernel
 def read_visits(effort, full, store, can, counts):
     """Write the visits that count to `counts` int64; return what they expect, from Black's view.
@@ -251,8 +251,17 @@ def read_visits(effort, full, store, can, counts):
     return mean_of(store, counts)
 
 
+@kernel
+def choose(slots, forest, effort, log, space, store, i):
+    """Return the move of slot i by its finished search, and write down what a full one says."""
+    searches = forest.searches
+    turn = slots.games[i].turn
+    can = slots.can[i]
+    full = searches.full[i]
     if effort.gumbel:
-        move = halved_move(store, searches, i)
+        noise = gumbel_noise(effort, turn, full)
+        share = heat_of(effort, turn) / noise if noise > 0 else 1.0
+        move = halved_move(store, searches, i, share)
         if full:
             improved_policy(store, can, space.counts)
     else:

@@ -51,9 +51,10 @@ class Thinking:
     root=puct       the tree's own formula, with Dirichlet noise if the search has some. Moves are
                     drawn by visits ** (1 / temperature)
     root=gumbel     sequential halving, see `gumbel_kernels.py`; no Dirichlet noise. Gumbel noise is
-                    multiplied by the temperature, and draws the moves: a temperature of 0, also
-                    that after `Choice.warm_turns`, has none. A fast search differs in the number of
-                    simulations alone: without noise most games would go alike
+                    multiplied by the temperature, and draws the moves. But full searches explore at
+                    all turns, with the factor 1 at the least, if the search has noise, however
+                    much; then the temperature decides which of the moves that are left is played.
+                    With noise=0 and a temperature of 0 games have no noise at all
     """
 
     simulations: int = 64
@@ -86,11 +87,11 @@ class Thinking:
             raise Mistake(f"forced={self.forced}: a number from 0 up")
         if self.forced > 0 and self.root == GUMBEL:
             raise Mistake(f"forced={self.forced}: root=gumbel forces no visits, only root=puct")
-
-
         if self.counts_kept and (self.fast or self.root == GUMBEL):
             # a search could begin with all its simulations done, and look at nothing
             raise Mistake("counts_kept=true: only with root=puct and fast=0")
+
+
 class TreeGames(ManyGames):
     def __init__(
         self,

@@ -325,6 +325,29 @@ def test_gumbel_without_temperature_plays_the_same_game_always():
     assert len(after) > 1 and all(len(others) == 1 for others in after.values())
 
 
+def test_full_searches_with_gumbel_explore_at_all_turns():
+    """Noise decides what is looked at; with a temperature of 0 it does not decide what is played."""
+    thinking = Thinking(16, fast=8, full_share=0.5, root="gumbel", considered=4)
+    late = Choice(useless=True, warm_turns=1)
+    games, roots = watch(20, thinking, choice=late, noise=0.25, most_turns=10, slots=8)
+    differs = {True: 0, False: 0}
+    for (number, turn), root in roots.items():
+        if turn == 0 or root.before is None:
+            continue
+        logs = np.log(root.priors)
+        likely = np.sort(np.argsort(-np.where(root.can, logs, -np.inf))[: min(4, root.can.sum())])
+        considered = np.flatnonzero(root.score > -np.inf)
+        noise = root.score[considered] - logs[considered]
+        differs[root.full] += likely.tolist() != considered.tolist()
+        assert root.full == (np.abs(noise) > 1e-4).any()
+        own = root.visits - [root.before[move] for move in root.moves]
+        _, sigma = worth_of(root)
+        finalists = (root.score > -np.inf) & (own == own.max())
+        best = np.where(finalists, logs + sigma, -np.inf).argmax()
+        assert games[number].moves[turn] == root.moves[best]
+    assert differs[True] > 20 and not differs[False]
+
+
 def test_gumbel_finds_a_capture_that_wins():
     for colour in (1, -1):
         board = Board(5)
@@ -378,8 +401,8 @@ def test_thinking_that_makes_no_sense_is_refused():
         ({"considered": 1}, "considered=1"),
         ({"forced": -1.0}, "forced=-1"),
         ({"forced": 2.0, "root": "gumbel"}, "forces no visits"),
+        ({"counts_kept": True, "root": "gumbel"}, "counts_kept=true: only with root=puct"),
+        ({"counts_kept": True, "fast": 16}, "counts_kept=true: only with root=puct"),
     ]:
         with pytest.raises(Mistake, match=message):
             Thinking(64, **wrong)
-        ({"counts_kept": True, "root": "gumbel"}, "counts_kept=true: only with root=puct"),
-        ({"counts_kept": True, "fast": 16}, "counts_kept=true: only with root=puct"),
