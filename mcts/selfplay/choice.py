@@ -8,7 +8,7 @@ from data.base.errors import Mistake
 @dataclass(frozen=True)
 class Choice:
     # Moves are drawn by chance ** (1 / temperature): 1 as the net says, 0 always the best one.
-    # Searches with gumbel multiply their noise by it.
+    # For searches with gumbel see `Thinking`.
     temperature: float = 1.0
     warm_turns: int = 0  # turns to which the temperature applies, the best move after; 0: all
     random_symmetry: bool = False  # nets see each position turned by a random symmetry

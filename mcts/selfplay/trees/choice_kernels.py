@@ -25,6 +25,18 @@ def count_visits(store, counts):
 
 
 @kernel
+def mean_of(store, counts):
+    """Return the mean Q of the root's moves, weighted by `counts`, from Black's view."""
+    node = store.nodes[ROOT]
+    total, weight = 0.0, 0
+    for k in range(np.uint32(node.opened)):
+        if counts[k] > 0:
+            total += counts[k] * mean(store, store.moves[node.first + k].edge)
+            weight += counts[k]
+    return total / weight
+
+
+@kernel
 def draw_by_visits(store, counts, can, temperature):
     """Draw a move by visits ** (1 / temperature); 0 takes the most visited one.
 

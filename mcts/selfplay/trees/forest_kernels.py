@@ -44,7 +44,8 @@ class Searches(NamedTuple):
     budget: np.ndarray  # int64: simulations for them
     visits: np.ndarray  # int64: of all moves of the root, when the search began
     before: np.ndarray  # int64 [slots, points + 1]: the same of each move, the pass last
-    score: np.ndarray  # float64 [slots, points + 1]: -inf for moves that are not considered
+    # float64 [slots, points + 1]: log P + noise, -inf for moves that are not considered
+    score: np.ndarray
 
 
 class Forest(NamedTuple):

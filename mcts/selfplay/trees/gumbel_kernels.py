@@ -8,8 +8,9 @@ Better are moves with a higher
 
     g(a) + log P(a) + sigma(q(a)),    sigma(q) = (C_VISIT + max_b N(b)) * C_SCALE * q
 
-and the best of those that were visited most is played. What is learned is the improved policy,
-softmax(log P + sigma(q)), which is better than P even after few simulations.
+and the best of those that were visited most is played. Where a search explores (see `Thinking`), a
+temperature below 1 multiplies g in this last comparison alone. What is learned is the improved
+policy, softmax(log P + sigma(q)), which is better than P even after few simulations.
 
 q is from 0, lost, to 1, won. A move without visits has the mixed value of the root as its q. Moves
 that may not be played (`can`) are neither considered nor learned. Visits that a tree has kept from
@@ -33,11 +34,11 @@ C_SCALE = 1.0
 
 
 @kernel
-def consider(store, searches, i, can, most, heat):
+def consider(store, searches, i, can, most, noise):
     """Choose the moves that the search of slot i considers, at most `most`.
 
     `searches.budget` is written already. An answer to a pass considers the pass, too, which costs
-    no question; that is the rule of all trees here. `heat` is the temperature: it scales the noise.
+    no question; that is the rule of all trees here. Gumbel noise is multiplied by `noise`.
     """
     node = store.nodes[ROOT]
     count = np.int64(node.count)
@@ -47,8 +48,8 @@ def consider(store, searches, i, can, most, heat):
         move = store.moves[node.first + np.uint32(k)]
         if playable(can, move.move):
             drawn[k] = log_prior(move)
-            if heat > 0:
-                drawn[k] += heat * gumbel(store.random)
+            if noise > 0:
+                drawn[k] += noise * gumbel(store.random)
             found += 1
     searches.score[i] = -np.inf
     searches.considered[i] = min(found, most, max(1, searches.budget[i]))
@@ -77,9 +78,8 @@ def halving_move(store, searches, i):
     """
     node = store.nodes[ROOT]
     turn = np.int64(node.visits) - searches.visits[i]
-    k = best_considered(
-        store, searches, i, planned(searches.considered[i], searches.budget[i], turn)
-    )
+    visits = planned(searches.considered[i], searches.budget[i], turn)
+    k = best_considered(store, searches, i, visits, 1.0)
     if k > node.opened:
         swap(store.moves, node.first + np.uint32(k), node.first + np.uint32(node.opened))
         k = np.int64(node.opened)
@@ -109,8 +109,8 @@ def planned(considered, budget, turn):
 
 
 @kernel
-def halved_move(store, searches, i):
-    """Return the move that sequential halving ends with."""
+def halved_move(store, searches, i, share):
+    """Return the move that sequential halving ends with, by a share of the noise of the search."""
     node = store.nodes[ROOT]
     most = np.int64(0)
     for k in range(np.uint64(node.opened)):
@@ -118,15 +118,15 @@ def halved_move(store, searches, i):
         at = column(searches, move.move)
         if searches.score[i, at] > -np.inf:
             most = max(most, store.edges[move.edge].n_v - searches.before[i, at])
-    k = best_considered(store, searches, i, most)
+    k = best_considered(store, searches, i, most, share)
     return np.int64(store.moves[node.first + np.uint32(k)].move)
 
 
 @kernel
-def best_considered(store, searches, i, visits):
+def best_considered(store, searches, i, visits, share):
     """Return the place of the best considered move that has so many visits of this search.
 
-    If none has, all considered moves are compared.
+    If none has, all considered moves are compared. Of their noise that `share` counts.
     """
     node = store.nodes[ROOT]
     moves, edges, score, before = store.moves, store.edges, searches.score, searches.before
@@ -142,7 +142,9 @@ def best_considered(store, searches, i, visits):
         own = edges[move.edge].n_v - before[i, at] if k < node.opened else 0
         if fits and own != visits:
             continue
-        worth = score[i, at] + sigma(completed(node, edges, move, mixed), most)
+        noise = score[i, at] - log_prior(move)
+        q = completed(node, edges, move, mixed)
+        worth = score[i, at] - (1 - share) * noise + sigma(q, most)
         if (own == visits and not fits) or worth > highest:
             best, highest, fits = np.int64(k), worth, own == visits
     return best

@@ -26,6 +26,7 @@ from mcts.selfplay.trees.choice_kernels import (
     MOST_COUNT,
     count_visits,
     draw_by_visits,
+    mean_of,
     most_visited,
 )
 from mcts.selfplay.trees.forced_kernels import forced_move, prune
@@ -130,7 +131,8 @@ def ask(slots, rules, forest, effort, log, space, player, sheet):
                 write_row(sheet, n, i, b, space.history, slots.random[i])
                 n += 1
                 break
-            value = np.float32(slots.boards[i].to_play * mean(store, np.uint32(ROOT_EDGE)))
+            value = read_visits(effort, searches.full[i], store, slots.can[i], space.counts)
+            value = np.float32(slots.boards[i].to_play * value)
             if not resigns(slots, rules, i, value):
                 move = choose(slots, forest, effort, log, space, store, i)
                 go_on(slots, rules, forest, effort, log, i, move, value)
@@ -176,8 +178,8 @@ def prepare_root(slots, searches, effort, store, i):
     if effort.gumbel:
         limit = simulations_of(effort, searches.full[i])
         searches.budget[i] = max(0, limit - done(store, effort))
-        heat = heat_of(effort, slots.games[i].turn)
-        consider(store, searches, i, slots.can[i], effort.considered, heat)
+        noise = gumbel_noise(effort, slots.games[i].turn, searches.full[i])
+        consider(store, searches, i, slots.can[i], effort.considered, noise)
     elif effort.noise > 0 and searches.full[i]:
         put_noise(store, effort.noise, effort.noise_alpha)
 
@@ -208,6 +210,13 @@ def heat_of(effort, turn):
 
 
 @kernel
+def gumbel_noise(effort, turn, full):
+    """By how much gumbel noise is multiplied: where a search explores, by 1 at the least."""
+    heat = heat_of(effort, turn)
+    return max(1.0, heat) if full and effort.noise > 0 else heat
+
+
+@kernel
 def answer(slots, forest, space, player, sheet, policy, values):
     """Put the answers to the sheet's rows into the trees.
 
@@ -225,6 +234,24 @@ def answer(slots, forest, space, player, sheet, policy, values):
 
 
 @kernel
+def read_visits(effort, full, store, can, counts):
+    """Write the visits that count to `counts` int64; return what they expect, from Black's view.
+
+    Where visits were forced, that is the mean of those that were not. With gumbel, `counts` are
+    written later.
+    """
+    best = np.int64(-1)
+    if not effort.gumbel:
+        count_visits(store, counts)
+        if full and effort.forced > 0:
+            best = most_visited(store, counts, can)
+    if best < 0:
+        return np.float64(mean(store, np.uint32(ROOT_EDGE)))
+    prune(store, effort.forced, best, counts)
+    return mean_of(store, counts)
+
+
+@kernel
 def choose(slots, forest, effort, log, space, store, i):
     """Return the move of slot i by its finished search, and write down what a full one says."""
     searches = forest.searches
@@ -232,15 +259,12 @@ def choose(slots, forest, effort, log, space, store, i):
     can = slots.can[i]
     full = searches.full[i]
     if effort.gumbel:
-        move = halved_move(store, searches, i)
+        noise = gumbel_noise(effort, turn, full)
+        share = heat_of(effort, turn) / noise if noise > 0 else 1.0
+        move = halved_move(store, searches, i, share)
         if full:
             improved_policy(store, can, space.counts)
     else:
-        count_visits(store, space.counts)
-        if full and effort.forced > 0:
-            best = most_visited(store, space.counts, can)
-            if best >= 0:
-                prune(store, effort.forced, best, space.counts)
         move = draw_by_visits(store, space.counts, can, heat_of(effort, turn))
     log.offset[i, turn + 1] = log.offset[i, turn]
     if full:

@@ -51,7 +51,8 @@ def simulate(store, path, first):
     if edge.state == TERMINAL:
         finish_terminal(store, leaf)
         return np.uint64(0)
-    if edge.state == KNOWN:
+    # A value that came while the store was full gets moves once there is room, by another answer.
+    if edge.state == KNOWN and not can_grow(store, depth, leaf):
         add_value(store, leaf, np.float64(edge.value), 1, True)
         store.head[0].finished += 1
         return np.uint64(0)
@@ -139,6 +140,11 @@ def set_leaf_with_past(root, b, edges, path, history):
 @kernel
 def grow(store, space, depth, leaf):
     """Give the leaf, which is on board 1, moves of its own, if there is room."""
-    if depth == np.uint64(1) or (depth < MAX_DEPTH and wants_to_grow(store, leaf)):
+    if depth == np.uint64(1) or can_grow(store, depth, leaf):
         uniform_weights(space.boards, space.weighs, space.weights)
         expand(store, space.boards, np.uint64(1), leaf, space.weights[0])
+
+
+@kernel
+def can_grow(store, depth, leaf):
+    return depth < MAX_DEPTH and wants_to_grow(store, leaf)

@@ -51,19 +51,22 @@ class Thinking:
     root=puct       the tree's own formula, with Dirichlet noise if the search has some. Moves are
                     drawn by visits ** (1 / temperature)
     root=gumbel     sequential halving, see `gumbel_kernels.py`; no Dirichlet noise. Gumbel noise is
-                    multiplied by the temperature, and draws the moves: a temperature of 0, also
-                    that after `Choice.warm_turns`, has none. A fast search differs in the number of
-                    simulations alone: without noise most games would go alike
+                    multiplied by the temperature, and draws the moves. But full searches explore at
+                    all turns, with the factor 1 at the least, if the search has noise, however
+                    much; then the temperature decides which of the moves that are left is played.
+                    With noise=0 and a temperature of 0 games have no noise at all
     """
 
     simulations: int = 64
-    counts_kept: bool = False  # visits that are kept from earlier searches count, too
+    # visits that are kept from earlier searches count, too; by puct, and without fast searches
+    counts_kept: bool = False
     fast: int = 0  # simulations of a fast search; 0: all searches are full
     full_share: float = 1.0
     root: str = PUCT  # one of ROOTS
     considered: int = 16  # moves, by gumbel
     # each visited move of the root gets sqrt(this * prior * visits of the root) visits; those that
-    # were only forced are taken off again. KataGo has 2; 0: none are forced
+    # were only forced are taken off again, in `PlayedGame.values`, too. KataGo has 2; 0: none are
+    # forced
     forced: float = 0.0
 
     def __post_init__(self) -> None:
@@ -84,6 +87,9 @@ class Thinking:
             raise Mistake(f"forced={self.forced}: a number from 0 up")
         if self.forced > 0 and self.root == GUMBEL:
             raise Mistake(f"forced={self.forced}: root=gumbel forces no visits, only root=puct")
+        if self.counts_kept and (self.fast or self.root == GUMBEL):
+            # a search could begin with all its simulations done, and look at nothing
+            raise Mistake("counts_kept=true: only with root=puct and fast=0")
 
 
 class TreeGames(ManyGames):

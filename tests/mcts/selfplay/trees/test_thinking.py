@@ -40,23 +40,32 @@ def watch(count, thinking, **options):
     """Play games; return them, and how roots looked when their searches were over.
 
     Searches are left out that end with simulations that ask for nothing: nobody sees their end.
+    `before` are the visits that a root had at first; None if a search began with such simulations.
     """
     (crew,) = engine(thinking, **options).crews
     waiting = (Assignment(n) for n in range(count))
-    roots, games = {}, {}
+    roots, games, before = {}, {}, {}
     while True:
         crew.refill(waiting)
-        for i in range(len(crew.games)):
-            if crew.games["mover"][i] == 0 and crew.forest.searches.ready[i]:
-                root = root_of(crew, i)
-                if root.finished == (thinking.simulations if root.full else thinking.fast):
-                    roots[int(crew.games["number"][i]), int(crew.games["turn"][i])] = root
+        for turn, root in ready_roots(crew):
+            if root.finished == (thinking.simulations if root.full else thinking.fast):
+                roots[turn] = root
+                root.before = before[turn]
         question = crew.ask()
+        for turn, root in ready_roots(crew):
+            if turn not in before:
+                seen = root.finished == 0 or not root.visits.any()  # its first question is out
+                before[turn] = dict(zip(root.moves, root.visits, strict=True)) if seen else None
         games |= {game.number: game for game in crew.finished()}
         if question is not None:
             crew.take(question.evaluator.evaluate(question.positions))
         elif len(games) == count:
             return games, roots
+
+
+def ready_roots(crew):
+    for i in np.flatnonzero((crew.games["mover"] == 0) & crew.forest.searches.ready):
+        yield (int(crew.games["number"][i]), int(crew.games["turn"][i])), root_of(crew, i)
 
 
 def root_of(crew, i):
@@ -146,7 +155,7 @@ def test_options_that_are_not_in_use_change_nothing():
     [
         Thinking(14, fast=5, full_share=0.4, forced=2.0),
         Thinking(14, fast=5, full_share=0.4, root="gumbel", considered=6),
-        Thinking(14, counts_kept=True, root="gumbel"),
+        Thinking(14, counts_kept=True),
     ],
 )
 def test_a_game_is_the_same_whatever_is_played_beside_it(thinking):
@@ -228,6 +237,8 @@ def test_forced_visits_are_spent_and_not_learned_from():
         expected = dict(zip(root.moves[left > 0], left[left > 0], strict=True))
         assert visits_of(games[number], turn) == expected
         assert int(games[number].moves[turn]) in expected
+        value = (left * root.q).sum() / left.sum()
+        assert games[number].values[turn] == pytest.approx(value, abs=1e-5)
         taken += root.visits.sum() - left.sum()
     assert len(roots) > 30 and taken > 3 * len(roots)
 
@@ -276,7 +287,7 @@ def worth_of(root):
 def test_gumbel_learns_the_improved_policy_and_plays_what_halving_ends_with(keep_tree):
     thinking = Thinking(20, root="gumbel", considered=5)
     games, roots = watch(6, thinking, noise=0.9, keep_tree=keep_tree)
-    net, moved = uneven_net(SIZE), 0
+    net, moved, kept, shared = uneven_net(SIZE), 0, 0, 0
     for (number, turn), root in roots.items():
         assert np.allclose(root.priors, chances_of(net, root.moves), rtol=1e-3)  # no noise in them
         considered = root.score > -np.inf
@@ -287,17 +298,18 @@ def test_gumbel_learns_the_improved_policy_and_plays_what_halving_ends_with(keep
         assert {m for m, n in zip(root.moves, expected, strict=True) if n > 1} <= set(found)
         for move, count in zip(root.moves, expected, strict=True):
             assert abs(found.get(move, 0) - count) <= 1 + count * 1e-4
-        if not keep_tree:
-            most = np.where(
-                considered & (root.visits == root.visits.max()), root.score + sigma, -np.inf
-            )
+        if root.before is not None:
+            own = root.visits - [root.before[move] for move in root.moves]
+            kept += root.visits.sum() - own.sum()
+            most = np.where(considered & (own == own.max()), root.score + sigma, -np.inf)
             assert games[number].moves[turn] == root.moves[most.argmax()]
             plan = slowly_planned(int(considered.sum()), root.budget)[1]
-            assert sorted(root.visits[considered].tolist()) == sorted(plan)
-            assert root.visits[~considered].sum() == 0
+            assert sorted(own[considered].tolist()) == sorted(plan)
+            assert own[~considered].sum() == 0
             moved += games[number].moves[turn] != root.moves[worth.argmax()]
-    assert len(roots) > 30
-    assert moved or keep_tree  # noise draws moves
+            shared += 1
+    assert shared > 30 and moved  # noise draws moves
+    assert (kept > shared) == keep_tree
 
 
 def test_gumbel_without_temperature_plays_the_same_game_always():
@@ -311,6 +323,29 @@ def test_gumbel_without_temperature_plays_the_same_game_always():
         first, *others = game.moves.tolist()
         after.setdefault(first, set()).add(tuple(others))
     assert len(after) > 1 and all(len(others) == 1 for others in after.values())
+
+
+def test_full_searches_with_gumbel_explore_at_all_turns():
+    """Noise decides what is looked at; with a temperature of 0 it does not decide what is played."""
+    thinking = Thinking(16, fast=8, full_share=0.5, root="gumbel", considered=4)
+    late = Choice(useless=True, warm_turns=1)
+    games, roots = watch(20, thinking, choice=late, noise=0.25, most_turns=10, slots=8)
+    differs = {True: 0, False: 0}
+    for (number, turn), root in roots.items():
+        if turn == 0 or root.before is None:
+            continue
+        logs = np.log(root.priors)
+        likely = np.sort(np.argsort(-np.where(root.can, logs, -np.inf))[: min(4, root.can.sum())])
+        considered = np.flatnonzero(root.score > -np.inf)
+        noise = root.score[considered] - logs[considered]
+        differs[root.full] += likely.tolist() != considered.tolist()
+        assert root.full == (np.abs(noise) > 1e-4).any()
+        own = root.visits - [root.before[move] for move in root.moves]
+        _, sigma = worth_of(root)
+        finalists = (root.score > -np.inf) & (own == own.max())
+        best = np.where(finalists, logs + sigma, -np.inf).argmax()
+        assert games[number].moves[turn] == root.moves[best]
+    assert differs[True] > 20 and not differs[False]
 
 
 def test_gumbel_finds_a_capture_that_wins():
@@ -366,6 +401,8 @@ def test_thinking_that_makes_no_sense_is_refused():
         ({"considered": 1}, "considered=1"),
         ({"forced": -1.0}, "forced=-1"),
         ({"forced": 2.0, "root": "gumbel"}, "forces no visits"),
+        ({"counts_kept": True, "root": "gumbel"}, "counts_kept=true: only with root=puct"),
+        ({"counts_kept": True, "fast": 16}, "counts_kept=true: only with root=puct"),
     ]:
         with pytest.raises(Mistake, match=message):
             Thinking(64, **wrong)

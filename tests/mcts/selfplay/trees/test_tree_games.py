@@ -14,10 +14,11 @@ from mcts.search.search import Search
 from mcts.selfplay.choice import Choice
 from mcts.selfplay.games import RANDOM, RESIGNATION, Assignment, Rules
 from mcts.selfplay.starts import Starts
+from mcts.selfplay.trees import tree_games
 from mcts.selfplay.trees.noise_kernels import add_noise
 from mcts.selfplay.trees.tree_games import Thinking, TreeGames
 from mcts.tree.checks import check_finished
-from mcts.tree.store_kernels import Store
+from mcts.tree.store_kernels import KNOWN, NONE, Store
 from tests.support.tree_games import ZERO, balance, uneven_net, visits_of
 
 NOTHING = (np.zeros(1, np.uint64), np.zeros(1, np.uint64))  # of the game, not of a tree
@@ -133,6 +134,32 @@ def test_trees_are_sound_in_the_middle_of_games():
                     checked += 1
                     left_out += store.nodes[0]["count"] < crew.slots.boards[g % 4]["n_empty"]
     assert checked > 100 and left_out > 20  # roots that have less moves than the board has room
+
+
+def test_leaves_grow_once_a_full_tree_has_room_again(monkeypatch):
+    monkeypatch.setattr(tree_games, "NODES_A_SIMULATION", 1)
+    games = TreeGames(
+        [uneven_net(4)], Rules(size=4), SearchParams(**ZERO), Thinking(30), QUIET, slots=1
+    )
+    (crew,) = games.crews
+    assignments = (Assignment(n) for n in range(100))
+    before, full, grown = None, 0, 0
+    for _ in range(900):
+        crew.refill(assignments)
+        question = crew.ask()
+        list(crew.finished())
+        crew.take(question.evaluator.evaluate(question.positions))
+        head, edges = crew.forest.heads[0], crew.forest.edges[0]
+        turn = int(crew.games["number"][0]), int(crew.games["turn"][0])
+        now = turn, edges["n_v"].copy(), edges["child"].copy()
+        full += head.n_nodes == len(crew.forest.nodes[0])
+        if before and before[0] == turn and head.n_nodes < len(crew.forest.nodes[0]):
+            used = np.arange(1, head.n_edges)
+            visited = used[(edges["n_v"] > before[1])[used] & (edges["state"][used] == KNOWN)]
+            assert (edges["child"][visited] != NONE).all()
+            grown += ((before[1][visited] > 0) & (before[2][visited] == NONE)).sum()
+        before = now
+    assert full > 20 and grown > 10  # leaves had values, and no moves
 
 
 @pytest.mark.parametrize("features", [ALPHAGO48, ZERO17])
