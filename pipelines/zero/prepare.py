@@ -106,6 +106,8 @@ def prepare(cfg: DictConfig, options: ZeroOptions, folder: RunFolder) -> Parts:
     threads = options.threads or compute_cores()
     strength = Strength(options, folder.path)
     strength.check()
+    teller = Teller(options, folder.path)
+    strength.matching = teller.matching
     return Parts(
         memory=Memory(options.size, inputs.features, inputs.uniform, options.memory, options.seed),
         learner=make_learner(cfg, options, threads, folder),
@@ -117,7 +119,7 @@ def prepare(cfg: DictConfig, options: ZeroOptions, folder: RunFolder) -> Parts:
             device=options.device,
         ),
         strength=strength,
-        teller=Teller(options, folder.path),
+        teller=teller,
         cores=cores_of(options.executor, threads),
         threads=threads,
     )

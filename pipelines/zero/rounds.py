@@ -19,10 +19,10 @@ from data.base import interrupts
 from data.base.errors import Mistake, first_line
 from data.build import executors
 from mcts.selfplay.choice import Choice
-from mcts.selfplay.games import Assignment, PlayedGame
-from mcts.selfplay.judging.playouts import PlayoutEvaluator
+from mcts.selfplay.games import PlayedGame
 from mcts.selfplay.memory.memory import Memory
-from mcts.selfplay.trees.tree_games import Thinking, TreeGames
+from mcts.selfplay.trees.tree_games import Thinking
+from pipelines.zero.calibration import even_planes, some_planes
 from pipelines.zero.folder import RunFolder
 from pipelines.zero.games.gather import Gatherer, read_round
 from pipelines.zero.games.orders import NO_NET, Order, read_order, write_order
@@ -36,8 +36,7 @@ from pipelines.zero.state import RunState, without_rounds
 if TYPE_CHECKING:
     from pipelines.zero.nets import RoundNet
 
-CALIBRATION_ROWS = 1024  # of the newest games, on which int8 is calibrated and judged
-FIRST_GAMES = 16  # that are played to calibrate a net with random weights
+LOSSES_EVERY = 20  # steps after which losses are told
 WARM_TURNS = 30 / 19**2  # turns for each point of the board, as on 19x19
 REPORTED = {each.name for each in fields(RoundReport)}
 
@@ -184,9 +183,12 @@ class Rounds:
         }
 
     def told(self, batches: Iterator[Any], steps: int) -> Iterator[Any]:
-        """Yield batches, and tell how many there were."""
+        """Yield batches, and tell how many there were, and now and then the losses."""
+        losses: dict[str, float] = {}
         for step, batch in enumerate(checked(batches)):
-            self.parts.teller.learning(step, steps, {})
+            if step % LOSSES_EVERY == 0:
+                losses = self.parts.learner.so_far()
+            self.parts.teller.learning(step, steps, losses)
             yield batch
 
     def finish(self) -> None:
@@ -356,33 +358,6 @@ class Rounds:
                 "them again"
             )
         return player
-
-
-def some_planes(memory: Memory, options: ZeroOptions) -> np.ndarray:
-    """Return the planes of some positions, before there are games to take them from."""
-    engine = TreeGames(
-        [PlayoutEvaluator(options.seed)],
-        options.rules,
-        options.search,
-        Thinking(2),
-        slots=FIRST_GAMES,
-        seed=options.seed,
-    )
-    games = sorted(engine.play(map(Assignment, range(FIRST_GAMES))), key=lambda game: game.number)
-    scratch = Memory(
-        options.size, memory.inputs.features, memory.inputs.uniform, options.memory, options.seed
-    )
-    scratch.add(0, games)
-    return even_planes(scratch, 0)
-
-
-def even_planes(memory: Memory, number: int) -> np.ndarray:
-    """Return the planes of at most `CALIBRATION_ROWS` rows, evenly spread over a round's games."""
-    batches = memory.new_batches(number, CALIBRATION_ROWS)
-    rows = [batch["planes"] for batch in batches] or [np.zeros((0, 0, 0, 0), np.uint8)]
-    planes = np.concatenate(rows)
-    count = min(len(planes), CALIBRATION_ROWS)
-    return planes[np.arange(count) * len(planes) // max(1, count)]
 
 
 def only_reported(found: Mapping[str, float]) -> dict[str, float]:

@@ -1,15 +1,16 @@
 """A run that learns from nothing, from its configuration to its last net: `run(cfg)`.
 
-| module     | does                                                                   |
-| ---------- | ---------------------------------------------------------------------- |
-| prepare    | makes the objects of a run from its options                            |
-| rounds     | the loop: games, memory, learning, a new net, and again                |
-| games/     | orders and tasks of games, workers, when to resign                     |
-| nets       | the files of the nets that play                                        |
-| strength/  | matches                                                                |
-| telling/   | what people and files are told                                         |
-| state      | what the checkpoint remembers of rounds                                |
-| folder     | where everything is                                                    |
+| module      | does                                                      |
+| ----------- | --------------------------------------------------------- |
+| prepare     | makes the objects of a run from its options               |
+| rounds      | the loop: games, memory, learning, a new net, and again   |
+| games/      | orders and tasks of games, workers, when to resign        |
+| nets        | the files of the nets that play                           |
+| calibration | positions on which these are made int8                    |
+| strength/   | matches                                                   |
+| telling/    | what people and files are told                            |
+| state       | what the checkpoint remembers of rounds                   |
+| folder      | where everything is                                       |
 
 Ctrl-C and SIGTERM end a run at the next safe point. What is lost is what is in work: parts of games
 that are not whole, and the learning of the round. The same happens after `kill -9`.

@@ -6,6 +6,7 @@ fingerprint, so any change of orders, games, memory or batches changes all later
 
 import hashlib
 import json
+import math
 import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
@@ -153,6 +154,9 @@ class FakeLearner:
         loss = {"loss": int(self.known, 16) / 2**64} if steps else {}
         return {"lr": 0.1, "steps": self.steps, **loss}
 
+    def so_far(self) -> dict[str, float]:
+        return {"loss": int(self.known, 16) / 2**64}
+
     def judge(self, batches: Iterable[dict[str, np.ndarray]]) -> Judgement:
         rows = sum(len(batch["planes"]) for batch in batches)
         metrics = {"top1": int(self.known[:4], 16) / 2**16, "explained": rows / 1000}
@@ -248,10 +252,12 @@ class FakeTeller:
         self.rounds = {n: row for n, row in self.rounds.items() if n <= last}
         self.matches = {n: row for n, row in self.matches.items() if n[0] <= last + 1}
 
-    def playing(self, done: int, of: int) -> None:
+    def playing(self, done: int, of: int, evaluations: float) -> None:
+        assert evaluations > 0 or (done == 0 and math.isnan(evaluations))
         self.events(f"playing {done}")
 
     def learning(self, step: int, of: int, metrics: dict[str, float]) -> None:
+        assert 0 <= step < of and metrics.keys() == {"loss"}
         self.events("learning")
 
     def round_done(self, report: RoundReport) -> None:

@@ -89,6 +89,7 @@ class RoundLearner:
         self.steps = 0  # of the optimiser, in all rounds
         self.rounds = 0  # that have been learned
         self.multiplier = 1.0  # of the rate
+        self.sums: dict[str, Tensor] = {}  # of the round that is being learned
 
     @property
     def playing(self) -> nn.Module:
@@ -121,16 +122,19 @@ class RoundLearner:
         for group, rate in zip(self.optimizer.param_groups, self.rates(), strict=True):
             group["lr"] = rate
         found = {"lr": self.rate}
-        sums: dict[str, Tensor] = {}
+        self.sums = {}
         self.net.train()
         with self.own_threads_and_numbers():
             for batch in islice(batches, steps):
-                sums = added(sums, self.step(self.tensors(batch)))
+                self.sums = added(self.sums, self.step(self.tensors(batch)))
         self.net.eval()
-        if sums:
-            found |= {name: float(value) for name, value in self.module.means_of(sums).items()}
         self.rounds += 1
-        return {**found, "steps": self.steps}
+        return {**found, **self.so_far(), "steps": self.steps}
+
+    def so_far(self) -> dict[str, float]:
+        """Return the means over the round that is being learned, {} before its first step."""
+        means = self.module.means_of(self.sums) if self.sums else {}
+        return {name: float(value) for name, value in means.items()}
 
     def step(self, batch: Batch) -> dict[str, Judged]:
         judged = self.judge_lessons(self.net, batch)[1]

@@ -7,8 +7,9 @@
 Workers live as long as the gatherer. Rounds that are handed out early are played on meanwhile.
 """
 
+import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,8 @@ from pipelines.zero.folder import RunFolder
 from pipelines.zero.games.orders import Order
 from pipelines.zero.games.tasks import PartSummary, PartTask, Player, play_part, read_part
 
-Playing = Callable[[int, int], None]  # told of the games that are there, and of all of a round
+# Told of the games that are there, of all of a round, and of evaluations a second, NaN if unknown.
+Playing = Callable[[int, int, float], None]
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,11 @@ class Gatherer:
         folder: RunFolder,
         executor: Executor,
         say: Callable[[str], None],
-        playing: Playing = lambda done, of: None,
+        playing: Playing = lambda done, of, evaluations: None,
     ):
         self.folder, self.playing = folder, playing
+        # a cluster's workers come and go
+        self.workers = executor.count() if executor.kind == "processes" else math.nan
         self.waiting: deque[PartTask] = deque()
         self.there: dict[int, dict[int, PartSummary]] = {}  # by round and part
         self.results: Any = executors.run(executor, play_part, self.tasks(), say)
@@ -67,10 +71,12 @@ class Gatherer:
         """Return the games of a round that was handed out, when all are there, in order."""
         there = self.there[order.round]
         while len(there) < order.parts:
-            self.playing(sum(part.games for part in there.values()), order.games)
+            self.playing(
+                sum(part.games for part in there.values()), order.games, self.speed(there.values())
+            )
             summary = next(self.results)
             self.there[summary.round][summary.part] = summary
-        self.playing(order.games, order.games)
+        self.playing(order.games, order.games, self.speed(there.values()))
         del self.there[order.round]
         parts = there.values()
         played = Played(
@@ -79,6 +85,12 @@ class Gatherer:
             sum(part.seconds for part in parts),
         )
         return read_round(self.folder, order), played
+
+    def speed(self, parts: Collection[PartSummary]) -> float:
+        """Return the evaluations a second of all workers, by the work that these parts took."""
+        seconds = sum(part.seconds for part in parts)
+        evaluations = sum(part.evaluations for part in parts)
+        return self.workers * evaluations / seconds if seconds > 0 else math.nan
 
     def close(self) -> None:
         """End the workers. Games that are in work are given up."""

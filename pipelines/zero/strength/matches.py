@@ -26,6 +26,12 @@ from pipelines.zero.strength.tasks import Finished, MatchTask, play_apart
 # Yields the results of a function for every task, in any order, as `data.build.executors.run` does.
 Gather = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 Say = Callable[[str], None]
+# Told of the games of all matches that are over, of all there are, and of who plays.
+Matching = Callable[[int, int, str], None]
+
+
+def untold(done: int, of: int, opponent: str) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,7 @@ def play(
     *,
     function: Callable[[MatchTask], Finished] = play_apart,
     together: int = 1,
+    matching: Matching = untold,
 ) -> list[MatchReport]:
     """Play the games that `folder` does not have yet; `together` of them are a task.
 
@@ -133,9 +140,13 @@ def play(
     """
     courses = {match.folder: Course(match, folder / match.folder, say) for match in matches}
     waiting = (task for course in courses.values() for task in course.tasks(together))
+    opponents = " and ".join(course.match.names[1] for course in courses.values())
+    of = sum(len(course.fixtures) for course in courses.values())
     if any(course.left() for course in courses.values()):
+        matching(sum(len(course.done) for course in courses.values()), of, opponents)
         for finished in gather(function, waiting):
             courses[finished.match].keep(finished)
+            matching(sum(len(course.done) for course in courses.values()), of, opponents)
     reports = (course.report() for course in courses.values())
     return [report for report in reports if report is not None]
 

@@ -27,7 +27,7 @@ from pipelines.matches.fixtures import MatchError
 from pipelines.matches.games import GameRules
 from pipelines.matches.gtp_client import START, EngineError, GtpEngine, Killed
 from pipelines.zero.report import MatchReport
-from pipelines.zero.strength.matches import Gather, Match, Say, play
+from pipelines.zero.strength.matches import Gather, Match, Matching, Say, play, untold
 from pipelines.zero.strength.sides import NetSide, PlayoutsSide, level_of, net_side, program_side
 from pipelines.zero.strength.tasks import play_together
 
@@ -48,6 +48,7 @@ class Strength:
         self.of = options.strength
         self.folder = folder / "matches"
         self.playouts = min(self.of.playouts, self.of.most_playouts)
+        self.matching: Matching = untold  # told of games that are over, as `Teller.matching` is
         self.rules = GameRules(
             size=options.size,
             komi=options.komi,
@@ -94,9 +95,8 @@ class Strength:
         can't be played is told and left out.
         """
         matches = self.matches(round, self.side(card, self.of.simulations))
-        reports = play(matches, self.folder, gather, say)
+        reports = play(matches, self.folder, gather, say, matching=self.matching)
         for report in reports:
-            say(in_words(report))
             if report.opponent == PLAYOUTS:
                 self.climb(report)
         return reports
@@ -119,10 +119,16 @@ class Strength:
         )
         together = evenly(self.of.gate_games, self.options.task)
         (report,) = play(
-            [match], self.folder, gather, say, function=play_together, together=together
+            [match],
+            self.folder,
+            gather,
+            say,
+            function=play_together,
+            together=together,
+            matching=self.matching,
         )
         goes_on = report.share > self.of.gate
-        say(f"{in_words(report)}: {'it plays on' if goes_on else 'the one before plays on'}")
+        say(f"the gate: net {round if goes_on else number} plays on")
         return goes_on, report
 
     def matches(self, round: int, net: NetSide) -> Iterator[Match]:
@@ -178,15 +184,3 @@ def name_of(round: int, simulations: int) -> str:
 def evenly(games: int, most: int) -> int:
     """Return how many games a task has, so that tasks are alike and have `most` at most."""
     return -(-games // -(-games // most))
-
-
-def in_words(report: MatchReport) -> str:
-    against = {
-        PLAYOUTS: f"pure search with {report.strength:,} playouts",
-        GNUGO: f"GNU Go level {report.strength}",
-        BEFORE: f"the net of round {report.strength}",
-    }[report.opponent]
-    drawn = f", {report.drawn} drawn" if report.drawn else ""
-    black = f"{report.won_as_black} of {report.as_black} as Black"
-    won = f"won {report.won} of {report.games} ({black}{drawn})"
-    return f"round {report.round}: {won} against {against}"

@@ -10,7 +10,7 @@ from data.base.errors import Mistake
 from mcts.selfplay.memory.memory import MemoryOptions
 from mcts.selfplay.trees.tree_games import Thinking
 from pipelines.shell.options import OptionError
-from pipelines.zero import rounds as zero_rounds
+from pipelines.zero import calibration
 from pipelines.zero.folder import RunFolder
 from pipelines.zero.games.gather import read_round
 from pipelines.zero.games.orders import NO_NET, read_order
@@ -139,7 +139,7 @@ def stopped(tmp_path):
     with pytest.raises(Stopped):
         events.stop = 10**9
         rounds = make_rounds(options, tmp_path, events)
-        rounds.parts.teller.playing = lambda done, of: (
+        rounds.parts.teller.playing = lambda done, of, speed: (
             events.__setattr__("stop", len(events.names))
             if rounds.state.round == 1 and done == 4
             else None,
@@ -209,10 +209,10 @@ def test_int8_is_calibrated_on_positions_of_the_whole_round(whole, monkeypatch):
     memory = whole[0].parts.memory
     number = memory.rounds[-1]
     planes = np.concatenate([batch["planes"] for batch in memory.new_batches(number, 7)])
-    assert np.array_equal(zero_rounds.even_planes(memory, number), planes)
-    monkeypatch.setattr(zero_rounds, "CALIBRATION_ROWS", 5)
+    assert np.array_equal(calibration.even_planes(memory, number), planes)
+    monkeypatch.setattr(calibration, "CALIBRATION_ROWS", 5)
     expected = [k * len(planes) // 5 for k in range(5)]
-    assert np.array_equal(zero_rounds.even_planes(memory, number), planes[expected])
+    assert np.array_equal(calibration.even_planes(memory, number), planes[expected])
 
 
 # --- nets that stay

@@ -1,8 +1,10 @@
 """Matches of a run: a ladder that climbs, games that are counted once, the same ones whoever plays."""
 
 import json
+import multiprocessing
 import pickle
 import shutil
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from pipelines.matches.fixtures import Fixture, MatchError
 from pipelines.matches.games import Counter, GameRules, play_game
 from pipelines.matches.gtp_client import Refused
 from pipelines.zero.strength import tasks
+from pipelines.zero.strength.matches import Match, play
 from pipelines.zero.strength.own_engine import NetFailed, OwnEngine
 from pipelines.zero.strength.sides import NetSide, PlayoutsSide, level_of, program_side
 from pipelines.zero.strength.strength import Strength, evenly
@@ -94,6 +97,40 @@ def test_a_match_is_counted_by_colour(tmp_path: Path, card: Path) -> None:
     assert len(games) == 6
     record = load_record(games[0])
     assert (record.black_name, record.winner) == ("net 000010, 8 simulations", WHITE)
+
+
+def test_matches_are_told_as_they_go_on_and_once(tmp_path: Path, card: Path) -> None:
+    told: list[tuple[int, int, str]] = []
+    said: list[str] = []
+    strength = Strength(options(playouts=10, games=6), tmp_path)
+    strength.matching = lambda *words: told.append(words)
+    strength.play(10, card, Invented(), said.append)
+    assert told[0] == (0, 6, "10 playouts") and told[-1] == (6, 6, "10 playouts")
+    assert [done for done, *_ in told] == sorted(done for done, *_ in told)
+    # the row is told by `Teller.match_done`
+    assert [line for line in said if "won" in line] == []
+
+
+def test_workers_of_a_match_are_gone_when_it_is_over(tmp_path: Path) -> None:
+    """Each match has workers of its own, so they would pile up over rounds."""
+    two = Executor("processes", 2)
+    match = Match(
+        1, "playouts", 2, 2, ("a", "b"), (PlayoutsSide(2), PlayoutsSide(2)),
+        GameRules(size=3, komi=0.5, referee="area", max_moves=18), 2, 0, 1,
+    )  # fmt: skip
+    before = set(multiprocessing.active_children())
+    during: list[int] = []
+
+    def gather(function: Any, tasks: Any) -> Any:
+        for finished in run(two, function, tasks):
+            during.append(len(set(multiprocessing.active_children()) - before))
+            yield finished
+
+    for round in (1, 2):
+        (report,) = play([replace(match, round=round)], tmp_path, gather, silent)
+        assert report.games == 2
+        assert set(multiprocessing.active_children()) == before
+    assert 1 <= max(during) <= 2
 
 
 def test_what_an_opponent_loses_by_a_fault_is_told_and_not_counted(
