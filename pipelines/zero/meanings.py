@@ -84,7 +84,8 @@ MEANINGS = {
         ".2f",
         "Expected result below which a player resigns, from -1 (lost) to +1.",
         "-1 (never) at first, then -0.98 to -0.8.",
-        "-1 for ever: the value never judged lost games safely. Look at `explained_before`.",
+        "-1 for ever: the value never judged lost games safely (see `explained_before`), or one "
+        "colour hardly ever wins (see `black_wins`).",
     ),
     "too_long": Meaning(
         PLAYED,
