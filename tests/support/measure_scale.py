@@ -195,13 +195,12 @@ def learning() -> dict[str, Any]:
     }
 
 
-# Dask processes or not, workers, threads of each, seconds a task, tasks
+# Dask workers as processes or not, workers, threads of each, seconds a task, tasks
 CASES = [
     (1, 2, 5, 0.0, 3000),
     (1, 2, 50, 0.0, 3000),
     (1, 2, 500, 0.0, 9000),
     (1, 2, 500, 20.0, 5000),
-    (0, 200, 5, 20.0, 5000),
 ]
 
 
