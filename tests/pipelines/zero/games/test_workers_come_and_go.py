@@ -21,7 +21,7 @@ PARTS = 80
 AFTER = 10  # parts, a worker dies and others join
 
 
-def play(folder, executor, playing=lambda done, of: None):
+def play(folder, executor, playing=lambda *_: None):
     order = make_order(stop=2 * PARTS, task=2)
     gatherer = Gatherer(RunFolder(folder), executor, print, playing)
     gatherer.hand_out(order, PlayoutPlayer(1))
@@ -42,7 +42,7 @@ class Meddler:
         self.cluster, self.killed, self.most = cluster, [], {False: 0, True: 0}
         self.gatherer = None
 
-    def __call__(self, done, of):
+    def __call__(self, done, of, *_):
         handed = PARTS - len(self.gatherer.waiting)
         joined = bool(self.killed)
         self.most[joined] = max(self.most[joined], handed - done // 2)
@@ -71,6 +71,6 @@ def test_a_cluster_whose_workers_come_and_go_plays_the_games_of_one_process(tmp_
         found = play(tmp_path / "cluster", executor, meddler)
     assert meddler.killed
     assert [number for number, *_ in found] == list(range(2 * PARTS))
-    assert found == play(tmp_path / "here", Executor(workers=1), lambda done, of: None)
+    assert found == play(tmp_path / "here", Executor(workers=1), lambda *_: None)
     # Those that joined are given their share. Results that nobody has taken yet count twice.
     assert meddler.most[False] <= 2 * WORKERS * AHEAD < meddler.most[True]
